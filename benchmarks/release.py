@@ -1,0 +1,135 @@
+"""The release: exact Gram, exact noise, the whole function, and the import."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import dpcov
+from benchmarks.measure import Table, best_times, peak_memory
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
+from dpcov.sensitive import gram as gram_module
+from dpcov.sensitive.gram import Gram
+from dpcov.sensitive.rows import Grid, quantize_rows
+
+__all__ = ["tables"]
+
+_ROWS, _COLUMNS = 100_000, 1_000
+_ROUNDS = 5
+_DRAWS = 4_000_000
+_GRID = Grid(row_norm=1.0, bits=20)
+
+
+def tables() -> Iterator[Table]:
+    """Yield the tables of this benchmark."""
+    yield _gram_table()
+    yield _noise_table()
+    yield _memory_table()
+    yield _import_table()
+
+
+def _gram_table() -> Table:
+    rows = np.random.default_rng(0).standard_normal((_ROWS, _COLUMNS))
+    rows /= 1.2 * np.sqrt(_COLUMNS)
+    whole = np.empty_like(rows)
+    quantize_rows(rows, _GRID, "refuse", whole)
+    times = best_times(
+        _ROUNDS,
+        numpy=lambda: rows.T @ rows,
+        product=lambda: _gram_of_whole_rows(whole),
+        gram=lambda: Gram.from_rows(rows, grid=_GRID),
+        release=lambda: dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=1.0),
+    )
+    table = Table(
+        f"Time against numpy X.T @ X, {_ROWS:,} × {_COLUMNS:,} ({times['numpy']:.2f} s)",
+        ("what", "ratio", "goal"),
+    )
+    for name, what, goal in (
+        ("product", "exact Gram of quantized rows, checked", "≤ 1.25"),
+        ("gram", "clipping and quantizing included", "≤ 1.6"),
+        ("release", "the whole release", "≤ 2"),
+    ):
+        table.rows.append((what, f"{times[name] / times['numpy']:.2f}", goal))
+    return table
+
+
+def _gram_of_whole_rows(whole: np.ndarray[Any, Any]) -> Gram:
+    """Run the kernel on rows that are whole numbers already: a copy replaces clipping."""
+
+    def copy(rows: Any, grid: Grid, missing: str, out: Any) -> None:
+        np.copyto(out, rows)
+
+    original = gram_module.quantize_rows
+    gram_module.quantize_rows = copy
+    try:
+        return Gram.from_rows(whole, grid=_GRID)
+    finally:
+        gram_module.quantize_rows = original
+
+
+def _noise_table() -> Table:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+    discrete = dp.m.make_gaussian(*space, 2.0**42)
+    few = [0] * 20_000
+    stream, generator = RandomStream.from_os(), np.random.default_rng()
+    times = best_times(
+        3,
+        dpcov=lambda: draw_rounded_gaussian(2**42, _DRAWS, stream),
+        opendp=lambda: discrete(few),
+        numpy=lambda: generator.standard_normal(_DRAWS),
+    )
+    speed = {
+        "dpcov": _DRAWS / times["dpcov"],
+        "opendp": len(few) / times["opendp"],
+        "numpy": _DRAWS / times["numpy"],
+    }
+    table = Table(
+        "Noise at scale 2^42, one core", ("sampler", "million draws/s", "dpcov is", "goal")
+    )
+    for name, what, goal in (
+        ("dpcov", "dpcov, exact rounded Gaussian", "≥ 8 million/s"),
+        ("opendp", "OpenDP, exact discrete Gaussian", "≥ 50×"),
+        ("numpy", "numpy, floating point (not private)", "–"),
+    ):
+        faster = f"{speed['dpcov'] / speed[name]:.2g}× as fast"
+        table.rows.append((what, f"{speed[name] / 1e6:.3g}", faster, goal))
+    return table
+
+
+def _memory_table() -> Table:
+    setup = (
+        "import numpy as np, dpcov\n"
+        f"X = np.random.default_rng(0).standard_normal(({_ROWS}, {_COLUMNS}))\n"
+        "dpcov.release(X[:100], epsilon=1.0, delta=1e-6, row_norm=40.0)"
+    )
+    grown = peak_memory(setup, "dpcov.release(X, epsilon=1.0, delta=1e-6, row_norm=40.0)")
+    goal = 6 * _COLUMNS**2 * 8 + 200e6
+    table = Table("Peak memory of a release beyond its input", ("size", "MB", "goal"))
+    table.rows.append((f"{_ROWS:,} × {_COLUMNS:,}", f"{grown / 1e6:.0f}", f"≤ {goal / 1e6:.0f}"))
+    return table
+
+
+def _import_table() -> Table:
+    def seconds(statement: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", statement], check=True)
+        return time.perf_counter() - start
+
+    statements = ("pass", "import dpcov", "import scipy.linalg")
+    rounds = [[seconds(statement) for statement in statements] for _ in range(9)]
+    bare, ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+    table = Table("Time to import, beyond the bare interpreter", ("what", "ms", "ratio", "goal"))
+    table.rows.append(("scipy.linalg", f"{(theirs - bare) * 1e3:.0f}", "1", "–"))
+    ratio = (ours - bare) / (theirs - bare)
+    table.rows.append(("dpcov", f"{(ours - bare) * 1e3:.0f}", f"{ratio:.2f}", "≤ 1.5"))
+    return table

@@ -1,0 +1,55 @@
+"""dpcov: publish the covariance of sensitive data with a promise that is true.
+
+>>> import numpy as np, dpcov
+>>> rows = np.random.default_rng(0).normal(scale=0.3, size=(5000, 4))
+>>> release = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=1.0)
+>>> release.matrix.shape
+(4, 4)
+
+Names are loaded when they are first used, so that ``import dpcov`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dpcov.version import __version__
+
+if TYPE_CHECKING:
+    from dpcov import errors, privacy
+    from dpcov.mechanisms.door import release
+    from dpcov.releases import NoiseScale, Provenance, Release
+
+__all__ = [
+    "NoiseScale",
+    "Provenance",
+    "Release",
+    "__version__",
+    "errors",
+    "privacy",
+    "release",
+]
+
+_HOME = {
+    "NoiseScale": "dpcov.releases",
+    "Provenance": "dpcov.releases",
+    "Release": "dpcov.releases",
+    "errors": "dpcov.errors",
+    "privacy": "dpcov.privacy",
+    "release": "dpcov.mechanisms.door",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dpcov' has no attribute {name!r}")
+    module = import_module(home)
+    value = module if name == home.rpartition(".")[2] else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,79 @@
+"""The exceptions of dpcov, and nothing else.
+
+::
+
+    DpcovError
+    ├── ParameterError         (ValueError)        a number or a name that the caller stated
+    ├── InputError             (ValueError)        the table cannot be used as it is
+    │   └── MissingValueError                      … because a cell is missing or infinite
+    ├── ReleaseFileError       (ValueError)        a file that is not a release
+    │   ├── CorruptFileError                       … truncated, altered, or of another kind
+    │   └── FutureSchemaError                      … written by a newer version
+    ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
+    ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
+    ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
+    └── MissingExtraError      (ImportError)       an optional part is not installed
+
+Claim P8. No message contains a value from the data or anything computed from one, nor
+does an exception chained to it. Column names, shapes and types are public and may appear.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CorruptFileError",
+    "DpcovError",
+    "ForkedStreamError",
+    "FutureSchemaError",
+    "InexactArithmeticError",
+    "InputError",
+    "MissingExtraError",
+    "MissingValueError",
+    "ParameterError",
+    "ReleaseFileError",
+    "SensitiveDataError",
+]
+
+
+class DpcovError(Exception):
+    """The root of every exception that dpcov raises on purpose."""
+
+
+class ParameterError(DpcovError, ValueError):
+    """A parameter is outside of what the method allows."""
+
+
+class InputError(DpcovError, ValueError):
+    """The table cannot be used as it is."""
+
+
+class MissingValueError(InputError):
+    """The table has missing or infinite cells and the caller asked to refuse them."""
+
+
+class ReleaseFileError(DpcovError, ValueError):
+    """A file cannot be read as a release."""
+
+
+class CorruptFileError(ReleaseFileError):
+    """A file is truncated, altered, or not a release at all."""
+
+
+class FutureSchemaError(ReleaseFileError):
+    """A file was written with a schema that this version does not know."""
+
+
+class SensitiveDataError(DpcovError, TypeError):
+    """A value computed from raw rows was about to be stored or converted."""
+
+
+class ForkedStreamError(DpcovError, RuntimeError):
+    """A random stream was used in a process other than the one that keyed it."""
+
+
+class InexactArithmeticError(DpcovError, ArithmeticError):
+    """The check of the integer matrix product failed."""
+
+
+class MissingExtraError(DpcovError, ImportError):
+    """A part of dpcov needs a package that is not installed."""

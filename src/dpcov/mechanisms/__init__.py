@@ -1,0 +1,1 @@
+"""The only door out: mechanisms turn sensitive sums into releases."""

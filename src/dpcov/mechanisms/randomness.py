@@ -1,0 +1,101 @@
+"""Random words: a stream keyed by the operating system, and a seeded one for simulation.
+
+Owns where randomness comes from. A stream is made for one release and thrown away; it
+refuses to be copied, pickled, or used in a forked process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import ForkedStreamError, SensitiveDataError
+from dpcov.parameters import check_count
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import CipherContext
+
+__all__ = ["RandomStream"]
+
+_KEY_BYTES = 32
+_SPARE_COUNTER = 1 << 127  # the second half of the counter space
+
+
+class RandomStream:
+    """The AES-256-CTR keystream of one key, as 64-bit words.
+
+    Use `from_os` for a release and `from_seed` for a simulation.
+
+    Notes
+    -----
+    Claim P6. The key of `from_os` is 32 bytes that the operating system drew for this
+    stream alone. `words` and `spare_word` read disjoint halves of the 128-bit counter
+    space, so no block of the keystream is used twice. A copy of the stream in a child
+    process would repeat its noise, and the difference of two such releases would be
+    free of noise: the stream remembers its process and refuses to work in another.
+
+    Examples
+    --------
+    >>> stream = RandomStream.from_seed(7)
+    >>> stream.words(3).dtype
+    dtype('uint64')
+    >>> stream.simulated
+    True
+    """
+
+    def __init__(self, key: bytes, *, simulated: bool) -> None:
+        self.simulated = simulated
+        self._process = os.getpid()
+        self._main = _keystream(key, 0)
+        self._spare = _keystream(key, _SPARE_COUNTER)
+
+    @classmethod
+    def from_os(cls) -> RandomStream:
+        """Return a stream with a fresh key from the operating system."""
+        return cls(secrets.token_bytes(_KEY_BYTES), simulated=False)
+
+    @classmethod
+    def from_seed(cls, seed: int) -> RandomStream:
+        """Return the stream of a seed: repeatable, hence not private."""
+        number = check_count("seed", seed, low=0)
+        text = f"dpcov simulation, seed {number}".encode()
+        return cls(hashlib.sha256(text).digest(), simulated=True)
+
+    def words(self, count: int) -> npt.NDArray[np.uint64]:
+        """Return the next `count` words."""
+        return self._read(self._main, count)
+
+    def spare_word(self) -> int:
+        """Return one more word, without disturbing the sequence of `words`."""
+        return int(self._read(self._spare, 1)[0])
+
+    def _read(self, keystream: CipherContext, count: int) -> npt.NDArray[np.uint64]:
+        if os.getpid() != self._process:
+            raise ForkedStreamError(
+                "This random stream was keyed in another process and would repeat its noise. "
+                "Make a new stream in each process."
+            )
+        # update_into asks for room of one block, less a byte, beyond the data.
+        buffer = bytearray(8 * (count + 2))
+        keystream.update_into(bytes(8 * count), buffer)
+        return np.frombuffer(buffer, dtype="<u8", count=count).astype(np.uint64, copy=False)
+
+    def __repr__(self) -> str:
+        return f"RandomStream({'seeded, for simulation' if self.simulated else 'operating system'})"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise SensitiveDataError("A random stream is made for one release and cannot be copied.")
+
+
+def _keystream(key: bytes, counter: int) -> CipherContext:
+    # Imported here: a user who only reads releases need not load a cipher.
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+    from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+    return Cipher(AES256(key), CTR(counter.to_bytes(16, "big"))).encryptor()

@@ -1,0 +1,194 @@
+"""The second-moment mechanism: an exact Gram matrix goes in, a Release comes out.
+
+Owns the plan that binds grid, noise and promise together, so that they cannot be
+mismatched, and the addition of the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import ParameterError
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.rounded_gaussian import (
+    MAX_SCALE,
+    draw_rounded_gaussian,
+    round_scale_up,
+)
+from dpcov.privacy import ApproxDP, Neighbors, gaussian_scale
+from dpcov.releases import NoiseScale, Provenance, Release
+from dpcov.sensitive.gram import MAX_SUM_BITS, Gram
+from dpcov.sensitive.rows import Grid
+from dpcov.version import __version__
+
+__all__ = ["SecondMomentPlan", "frobenius_sensitivity", "plan_second_moment", "release_gram"]
+
+MECHANISM = "second moment, rounded Gaussian"
+_DEFAULT_BITS = 20
+_FEWEST_BITS = 4
+_DRAWS_AT_A_TIME = 1 << 20
+
+
+def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
+    """How far one person can move the sum of outer products, in Frobenius norm.
+
+    Notes
+    -----
+    Claim P1. Replacing x by y moves the sum by xxᵀ − yyᵀ, whose squared norm is
+    |x|⁴ + |y|⁴ − 2⟨x, y⟩² ≤ 2R⁴; adding or removing x moves it by |x|² ≤ R².
+
+    Examples
+    --------
+    >>> frobenius_sensitivity(2.0, Neighbors.ADD_REMOVE)
+    4.0
+    """
+    return math.sqrt(_squared_sensitivity(neighbors)) * row_norm**2
+
+
+@dataclass(frozen=True)
+class SecondMomentPlan:
+    """Everything that is decided before a row is read. All of it is public.
+
+    Parameters
+    ----------
+    promise : ApproxDP
+        What the noise pays for.
+    n_rows : int
+        The number of rows.
+    grid : Grid
+        Clipping norm and bits.
+    off_diagonal, diagonal : int
+        Noise scales on the integer grid of the sums.
+    """
+
+    promise: ApproxDP
+    n_rows: int
+    grid: Grid
+    off_diagonal: int
+    diagonal: int
+
+    @property
+    def noise_scale(self) -> NoiseScale:
+        """The noise scales of the released average, in the data's units."""
+        return NoiseScale(self.off_diagonal * self.cell, self.diagonal * self.cell)
+
+    @property
+    def cell(self) -> float:
+        """What one step of the integer sums is worth in the released average."""
+        return self.grid.unit**2 / self.n_rows
+
+
+def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> SecondMomentPlan:
+    """Choose grid and noise from public facts.
+
+    Notes
+    -----
+    Claim P5. On the grid a row has squared norm at most B = 4^bits, so by P1 the sums
+    move by at most Δ = √2 B (replace) or B (add-remove). In the basis of the symmetric
+    matrices that is orthonormal for the Frobenius norm (diagonal entries, and √2 times
+    the entries above it) noise of sd τ off the diagonal and √2 τ on it has the same
+    sd √2 τ in every direction. It is the Gaussian mechanism with √2 τ ≥ σ₀ Δ. Both
+    scales are rounded up, which adds independent noise, that is, post-processing.
+
+    Examples
+    --------
+    >>> promise = ApproxDP(1.0, 1e-5, "replace")
+    >>> plan = plan_second_moment(promise=promise, n_rows=1000, row_norm=1.0)
+    >>> round(plan.noise_scale.off_diagonal * 1000, 3), plan.grid.bits
+    (3.731, 20)
+    """
+    multiplier = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+    for bits in range(_DEFAULT_BITS, _FEWEST_BITS - 1, -1):
+        # (σ₀ Δ)², exactly: a float is a fraction.
+        squared = Fraction(multiplier) ** 2 * _squared_sensitivity(promise.neighbors) * 16**bits
+        diagonal = _ceil_sqrt(squared)
+        if diagonal <= MAX_SCALE and n_rows * 4**bits <= 2**MAX_SUM_BITS:
+            return SecondMomentPlan(
+                promise=promise,
+                n_rows=n_rows,
+                grid=Grid(row_norm=row_norm, bits=bits),
+                off_diagonal=round_scale_up(Fraction(_ceil_sqrt(squared / 2))),
+                diagonal=round_scale_up(Fraction(diagonal)),
+            )
+    raise ParameterError(
+        "The noise for this promise does not fit 56 bits on any grid; raise epsilon or delta."
+    )
+
+
+def release_gram(
+    gram: Gram, plan: SecondMomentPlan, *, columns: tuple[str, ...], stream: RandomStream
+) -> Release:
+    """Add the planned noise to a Gram matrix: the one place where rows leave the house.
+
+    Parameters
+    ----------
+    gram : Gram
+        The exact sums, on the plan's grid.
+    plan : SecondMomentPlan
+        From `plan_second_moment`.
+    columns : tuple of str
+        Column names.
+    stream : RandomStream
+        Where the noise comes from. Used for this release alone.
+    """
+    if gram.grid != plan.grid or gram.n_rows != plan.n_rows or gram.n_columns != len(columns):
+        raise ParameterError("The Gram matrix was not made for this plan.")
+    return Release(
+        matrix=_to_average(_add_noise(gram.sums, plan, stream), plan),
+        noise_scale=plan.noise_scale,
+        n_rows=plan.n_rows,
+        columns=columns,
+        provenance=Provenance(
+            version=__version__,
+            mechanism=MECHANISM,
+            row_norm=plan.grid.row_norm,
+            bits=plan.grid.bits,
+            calibrated_for=plan.promise,
+        ),
+        simulated=stream.simulated,
+    )
+
+
+def _add_noise(
+    sums: npt.NDArray[np.int64], plan: SecondMomentPlan, stream: RandomStream
+) -> npt.NDArray[np.int64]:
+    """Return the sums with noise on the diagonal and above it; below it, zeros."""
+    size = len(sums)
+    noisy = np.triu(sums)
+    noisy[np.diag_indices(size)] += draw_rounded_gaussian(plan.diagonal, size, stream)
+    band = max(1, _DRAWS_AT_A_TIME // size)
+    for top in range(0, size - 1, band):
+        rows = range(top, min(top + band, size - 1))
+        count = sum(size - 1 - row for row in rows)
+        noise = draw_rounded_gaussian(plan.off_diagonal, count, stream)
+        start = 0
+        for row in rows:
+            width = size - 1 - row
+            noisy[row, row + 1 :] += noise[start : start + width]
+            start += width
+    return noisy
+
+
+def _to_average(noisy: npt.NDArray[np.int64], plan: SecondMomentPlan) -> npt.NDArray[np.float64]:
+    """Convert to float, once, and mirror the upper triangle."""
+    matrix = noisy.astype(np.float64)
+    matrix *= plan.cell
+    for row in range(len(matrix) - 1):
+        matrix[row + 1 :, row] = matrix[row, row + 1 :]
+    return matrix
+
+
+def _squared_sensitivity(neighbors: Neighbors) -> int:
+    """Squared Frobenius sensitivity of the sums, for rows of norm at most 1. Claim P1."""
+    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[neighbors]
+
+
+def _ceil_sqrt(value: Fraction) -> int:
+    whole = -(-value.numerator // value.denominator)
+    root = math.isqrt(whole)
+    return root if root * root == whole else root + 1

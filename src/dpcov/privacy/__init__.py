@@ -1,0 +1,23 @@
+"""Promises and the noise that pays for them. Pure mathematics: no data, no randomness.
+
+Useful alone:
+
+>>> from dpcov import privacy
+>>> scale = privacy.gaussian_scale(epsilon=1.0, delta=1e-6, sensitivity=2.0)
+>>> privacy.gaussian_delta(epsilon=1.0, scale=scale, sensitivity=2.0) <= 1e-6 * (1 + 1e-9)
+True
+"""
+
+from dpcov.privacy.gaussian import gaussian_delta, gaussian_epsilon, gaussian_scale
+from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureDP
+
+__all__ = [
+    "ApproxDP",
+    "Neighbors",
+    "NoPromise",
+    "Promise",
+    "PureDP",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_scale",
+]

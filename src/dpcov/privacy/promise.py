@@ -1,0 +1,194 @@
+"""Promises: what is guaranteed, to whom, and what it means in words.
+
+Owns the values that state a guarantee. Computes no noise and sees no data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from dpcov.parameters import check_choice, check_number
+
+__all__ = ["ApproxDP", "Neighbors", "NoPromise", "Promise", "PureDP"]
+
+_NO_DEFAULT = "There is no default: epsilon states how much one person may be exposed."
+_WHAT_DELTA_IS = "Choose it well below 1 / n_rows."
+
+
+class Neighbors(str, Enum):
+    """Which two tables an attacker must not be able to tell apart.
+
+    Examples
+    --------
+    >>> Neighbors.parse("add-remove")
+    <Neighbors.ADD_REMOVE: 'add-remove'>
+    """
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add-remove"
+
+    @classmethod
+    def parse(cls, value: object) -> Neighbors:
+        """Return the relation that `value` names, or refuse with the list of names."""
+        if isinstance(value, cls):
+            return value
+        return cls(check_choice("neighbors", value, [relation.value for relation in cls]))
+
+    @property
+    def in_words(self) -> str:
+        """The relation as a sentence fragment."""
+        if self is Neighbors.REPLACE:
+            return "tables that differ in the whole row of one person"
+        return "tables of which one has the row of one more person; the number of rows is public"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What every promise can say: `str` gives the short form, `in_words` the long one."""
+
+    @property
+    def in_words(self) -> str:
+        """What the promise means, for a reader who is not a privacy researcher."""
+        raise TypeError("a Promise says nothing; use ApproxDP, PureDP or NoPromise")
+
+
+@dataclass(frozen=True)
+class ApproxDP(Promise):
+    """(epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        Bound on the log-odds that one person's row can shift, outside of an event of
+        probability `delta`. Positive.
+    delta : float
+        In (0, 1).
+    neighbors : Neighbors or str
+        ``"replace"`` or ``"add-remove"``.
+
+    Examples
+    --------
+    >>> promise = ApproxDP(1.0, 1e-6, "replace")
+    >>> print(promise)
+    (1, 1e-06)-differential privacy, replace-one neighbors
+    >>> round(promise.attack_power(0.05), 3)
+    0.136
+    """
+
+    epsilon: float
+    delta: float
+    neighbors: Neighbors
+
+    def __post_init__(self) -> None:
+        epsilon = _checked_epsilon(self.epsilon)
+        advice = f"The Gaussian release needs delta > 0. {_WHAT_DELTA_IS}"
+        delta = check_number("delta", self.delta, low=0.0, high=1.0, advice=advice)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
+        object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
+
+    def __str__(self) -> str:
+        return (
+            f"({self.epsilon:g}, {self.delta:g})-differential privacy, "
+            f"{_relation_name(self.neighbors)} neighbors"
+        )
+
+    @property
+    def in_words(self) -> str:
+        """What the promise means, for a reader who is not a privacy researcher."""
+        return (
+            f"{_odds_in_words(self.epsilon)}, except with probability {self.delta:g}. "
+            f"The promise compares {self.neighbors.in_words}."
+        )
+
+    def attack_power(self, false_alarm: float) -> float:
+        """Return the best chance to detect one person at a given false-alarm rate.
+
+        Notes
+        -----
+        No test between two neighboring tables with false-alarm rate α is more powerful
+        than min(e^ε α + δ, 1 − e^−ε (1 − α − δ)) (Wasserman and Zhou 2010, Kairouz et
+        al. 2015).
+        """
+        return _attack_power(self.epsilon, self.delta, false_alarm)
+
+
+@dataclass(frozen=True)
+class PureDP(Promise):
+    """epsilon-differential privacy, with no exception.
+
+    Examples
+    --------
+    >>> print(PureDP(2.0, "replace"))
+    2-differential privacy, replace-one neighbors
+    """
+
+    epsilon: float
+    neighbors: Neighbors
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _checked_epsilon(self.epsilon))
+        object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
+
+    def __str__(self) -> str:
+        return f"{self.epsilon:g}-differential privacy, {_relation_name(self.neighbors)} neighbors"
+
+    @property
+    def in_words(self) -> str:
+        """What the promise means, for a reader who is not a privacy researcher."""
+        return f"{_odds_in_words(self.epsilon)}. The promise compares {self.neighbors.in_words}."
+
+    def attack_power(self, false_alarm: float) -> float:
+        """Return the best chance to detect one person at a given false-alarm rate."""
+        return _attack_power(self.epsilon, 0.0, false_alarm)
+
+
+@dataclass(frozen=True)
+class NoPromise(Promise):
+    """Nothing is promised, and why.
+
+    Examples
+    --------
+    >>> print(NoPromise("simulated with a seed"))
+    no promise: simulated with a seed
+    """
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"no promise: {self.reason}"
+
+    @property
+    def in_words(self) -> str:
+        """What the promise means, for a reader who is not a privacy researcher."""
+        return f"Nothing is promised to anybody: {self.reason}. Do not publish this."
+
+
+def _checked_epsilon(value: object) -> float:
+    return check_number("epsilon", value, low=0.0, high=math.inf, advice=_NO_DEFAULT)
+
+
+def _relation_name(neighbors: Neighbors) -> str:
+    return {Neighbors.REPLACE: "replace-one", Neighbors.ADD_REMOVE: "add-remove (n public)"}[
+        neighbors
+    ]
+
+
+def _odds_in_words(epsilon: float) -> str:
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else f"e^{epsilon:g}"
+    return (
+        "Whatever is concluded about a person from this release, the odds of it change by a "
+        f"factor of at most {factor} because of that person's own row"
+    )
+
+
+def _attack_power(epsilon: float, delta: float, false_alarm: float) -> float:
+    alpha = check_number(
+        "false_alarm", false_alarm, low=0.0, high=1.0, open_low=False, open_high=False
+    )
+    # math.exp overflows past 709, where the first bound is 1 for every alpha > 0.
+    rising = math.exp(min(epsilon, 700.0)) * alpha + delta
+    falling = 1.0 - math.exp(-epsilon) * max(0.0, 1.0 - alpha - delta)
+    return min(1.0, rising, falling)

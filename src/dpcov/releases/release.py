@@ -1,0 +1,183 @@
+"""Release: noisy second moments with their noise scale and their promise.
+
+Owns the value that comes through the door. It holds nothing that was not paid for, so it
+is safe to save, send and print. It never sees raw rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import ParameterError
+from dpcov.parameters import check_count, check_number
+from dpcov.privacy import ApproxDP, NoPromise, Promise
+
+__all__ = ["NoiseScale", "Provenance", "Release"]
+
+
+@dataclass(frozen=True)
+class NoiseScale:
+    """Standard deviation of the noise of an entry, in the units of the matrix."""
+
+    off_diagonal: float
+    diagonal: float
+
+    def __post_init__(self) -> None:
+        for name in ("off_diagonal", "diagonal"):
+            scale = check_number(f"{name} noise scale", getattr(self, name), low=0, high=math.inf)
+            object.__setattr__(self, name, scale)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a release was made. Every field is public.
+
+    Parameters
+    ----------
+    version : str
+        The version of dpcov.
+    mechanism : str
+        The name of the mechanism.
+    row_norm : float
+        The norm to which rows were clipped.
+    bits : int
+        Rows were quantized to multiples of row_norm / 2^bits.
+    calibrated_for : ApproxDP
+        The promise for which the noise was calibrated, neighboring relation included.
+    """
+
+    version: str
+    mechanism: str
+    row_norm: float
+    bits: int
+    calibrated_for: ApproxDP
+
+    def __post_init__(self) -> None:
+        check_number("row_norm", self.row_norm, low=0, high=math.inf)
+        check_count("bits", self.bits, low=1)
+        if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
+            raise ParameterError("version and mechanism must be strings.")
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Noisy second moments, safe to publish.
+
+    Made by `dpcov.release`, or read back by `Release.load`.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (n_columns, n_columns)
+        The noisy average (1/n) Σ x xᵀ of the clipped rows, in the data's own units.
+        Symmetric; not necessarily positive semi-definite. Read-only.
+    noise_scale : NoiseScale
+        Standard deviation of the privacy noise on and off the diagonal, in the units of
+        `matrix`.
+    n_rows : int
+        The number of rows, which is public.
+    columns : tuple of str
+        Column names.
+    provenance : Provenance
+        How it was made.
+    simulated : bool
+        Whether the noise came from a seed. Then nothing is promised.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).uniform(-0.5, 0.5, size=(1000, 3))
+    >>> release = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=1.0)
+    >>> release
+    Release(1000 rows × 3 columns, (1, 1e-06)-differential privacy, replace-one neighbors)
+    >>> release.matrix.shape
+    (3, 3)
+    >>> round(release.noise_scale.off_diagonal, 5)
+    0.00422
+    """
+
+    matrix: npt.NDArray[np.float64]
+    noise_scale: NoiseScale
+    n_rows: int
+    columns: tuple[str, ...]
+    provenance: Provenance
+    simulated: bool
+
+    def __post_init__(self) -> None:
+        check_count("n_rows", self.n_rows, low=1)
+        if not isinstance(self.simulated, bool):
+            raise ParameterError("simulated must be True or False.")
+        size = len(self.columns)
+        if len({name for name in self.columns if isinstance(name, str)}) != size:
+            raise ParameterError("columns must be names (strings) that differ.")
+        if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
+            raise ParameterError("matrix must be float64, one row and column for each name.")
+        if not np.isfinite(self.matrix).all() or not np.array_equal(self.matrix, self.matrix.T):
+            raise ParameterError("matrix must be finite and symmetric.")
+        self.matrix.setflags(write=False)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised to each person: nothing, when the noise came from a seed."""
+        if self.simulated:
+            return NoPromise("simulated with a seed")
+        return self.provenance.calibrated_for
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the release to an ``.npz`` file that holds no pickled object.
+
+        Parameters
+        ----------
+        path : path
+            Used as it is. An existing file is replaced at the end, in one step.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov, tempfile, pathlib
+        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release.save(pathlib.Path(folder, "survey.npz"))
+        ...     same = dpcov.Release.load(pathlib.Path(folder, "survey.npz"))
+        >>> same == release
+        True
+        """
+        from dpcov.releases.archive import write_release
+
+        write_release(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Release:
+        """Read a release that `save` wrote.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is truncated, altered, or not a release.
+        FutureSchemaError
+            The file was written by a newer version of dpcov.
+        """
+        from dpcov.releases.archive import read_release
+
+        return read_release(path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        return self._facts() == other._facts() and np.array_equal(self.matrix, other.matrix)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Release({self.n_rows} rows × {self.n_columns} columns, {self.promise})"
+
+    def _facts(self) -> tuple[object, ...]:
+        return (self.noise_scale, self.n_rows, self.columns, self.provenance, self.simulated)

@@ -1,0 +1,1 @@
+"""The rooms that see raw rows. Nothing here is safe to publish."""

@@ -1,0 +1,264 @@
+"""The exact integer Gram matrix of quantized rows.
+
+Owns the sum of outer products. It is sensitive: it has no noise yet. It can be merged
+and sent between processes, and it refuses to be printed, converted, or stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing.reduction import ForkingPickler
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InexactArithmeticError, InputError, ParameterError, SensitiveDataError
+from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+__all__ = ["MAX_SUM_BITS", "Gram", "max_block_rows"]
+
+MAX_SUM_BITS = 62
+"""n_rows · 4^bits stays at most 2^62: one bit of head-room for the noise."""
+
+_BLOCK_BYTES = 64 << 20
+_MIN_BLOCK_ROWS = 1024
+_CHUNK_BYTES = 1 << 20  # rows that one thread prepares at a time stay in its cache
+
+
+class Gram:
+    """The sum of q qᵀ over quantized rows q, with the number of rows.
+
+    Build it with `from_rows` or `from_blocks`; merge with ``+``.
+
+    Notes
+    -----
+    Claim P7. The sums are exact. Every partial sum of a block's matrix product is an
+    integer of at most block_rows · 4^bits ≤ 2^53, so BLAS makes no rounding error in
+    any order; blocks are added in 64-bit integers that cannot overflow because
+    n_rows · 4^bits ≤ 2^62. Hence any split and any order of the rows give the same
+    bytes. A Freivalds check of every block, in integers modulo 2^64, catches a BLAS
+    that is not exact: an error that is no multiple of 2^t is missed with probability
+    at most 2^(t−64).
+
+    Examples
+    --------
+    >>> grid = Grid(row_norm=1.0, bits=20)
+    >>> a = Gram.from_rows(np.array([[0.6, 0.8]]), grid=grid)
+    >>> b = Gram.from_rows(np.array([[0.0, 1.0], [0.5, 0.5]]), grid=grid)
+    >>> a + b
+    Gram(3 rows × 2 columns)
+    >>> a + b == b + a
+    True
+    """
+
+    __slots__ = ("_sums", "grid", "n_rows")
+
+    _sums: npt.NDArray[np.int64]
+    grid: Grid
+    n_rows: int
+
+    def __init__(self, sums: npt.NDArray[np.int64], *, n_rows: int, grid: Grid) -> None:
+        _check_room(n_rows, grid)
+        sums.setflags(write=False)
+        object.__setattr__(self, "_sums", sums)
+        object.__setattr__(self, "n_rows", n_rows)
+        object.__setattr__(self, "grid", grid)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: npt.NDArray[Any],
+        *,
+        grid: Grid,
+        missing: Missing = "refuse",
+        threads: int | None = None,
+    ) -> Gram:
+        """Return the Gram matrix of one block of rows.
+
+        Parameters
+        ----------
+        rows : ndarray of numbers, shape (n_rows, n_columns)
+            Raw rows.
+        grid : Grid
+            Clipping norm and bits: public.
+        missing : {"refuse", "center"}
+            See `quantize_rows`.
+        threads : int, optional
+            How many threads to use, BLAS included; by default, the cores that this
+            process may use.
+        """
+        if rows.ndim != 2 or rows.shape[1] == 0:
+            raise InputError("A block of rows must be 2-dimensional with at least one column.")
+        size = max_block_rows(rows.shape[1], grid)
+        blocks = (rows[start : start + size] for start in range(0, len(rows), size))
+        return cls.from_blocks(
+            blocks, n_columns=rows.shape[1], grid=grid, missing=missing, threads=threads
+        )
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[npt.NDArray[Any]],
+        *,
+        n_columns: int,
+        grid: Grid,
+        missing: Missing = "refuse",
+        threads: int | None = None,
+    ) -> Gram:
+        """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
+        missing = check_missing(missing)
+        threads = threads or _usable_cores()
+        sums = np.zeros((n_columns, n_columns), dtype=np.int64)
+        n_rows = 0
+        with _blas_threads(threads), ThreadPoolExecutor(threads) as pool:
+            kernel = _BlockKernel(n_columns, grid, missing, pool)
+            for block in blocks:
+                n_rows += len(block)
+                _check_room(n_rows, grid)
+                kernel.add(block, sums)
+        return cls(sums, n_rows=n_rows, grid=grid)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self._sums)
+
+    @property
+    def sums(self) -> npt.NDArray[np.int64]:
+        """The integer sums, read-only. Sensitive: only a mechanism may look at them."""
+        return self._sums
+
+    def __add__(self, other: object) -> Gram:
+        if not isinstance(other, Gram):
+            return NotImplemented
+        if self.grid != other.grid or self.n_columns != other.n_columns:
+            raise ParameterError("Gram matrices merge only on the same grid and columns.")
+        _check_room(self.n_rows + other.n_rows, self.grid)
+        return Gram(self._sums + other._sums, n_rows=self.n_rows + other.n_rows, grid=self.grid)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Gram):
+            return NotImplemented
+        return (
+            self.grid == other.grid
+            and self.n_rows == other.n_rows
+            and np.array_equal(self._sums, other._sums)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("A Gram is a value: it cannot be changed.")
+
+    def __copy__(self) -> Gram:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Gram:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Gram({self.n_rows} rows × {self.n_columns} columns)"
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        _refuse_storage()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        _refuse_storage()
+
+
+def max_block_rows(n_columns: int, grid: Grid) -> int:
+    """Return how many rows a block may have: exact in BLAS, and about 64 MB."""
+    exact = 2**53 // grid.squared_norm
+    return max(1, min(exact, max(_MIN_BLOCK_ROWS, _BLOCK_BYTES // (8 * n_columns))))
+
+
+class _BlockKernel:
+    """Quantize a block on several threads, multiply it in BLAS, check and add it."""
+
+    def __init__(
+        self, n_columns: int, grid: Grid, missing: Missing, pool: ThreadPoolExecutor
+    ) -> None:
+        self._grid, self._missing, self._pool = grid, missing, pool
+        self._chunk = max(16, _CHUNK_BYTES // (8 * n_columns))
+        self._whole = np.empty((0, n_columns))
+        self._product = np.empty((n_columns, n_columns))
+        self._probe = np.frombuffer(os.urandom(8 * n_columns), dtype=np.int64)
+
+    def add(self, block: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
+        if len(self._whole) < len(block):
+            self._whole = np.empty((len(block), block.shape[1]))
+        whole = self._whole[: len(block)]
+
+        def prepare(start: int) -> npt.NDArray[np.int64]:
+            part = whole[start : start + self._chunk]
+            quantize_rows(block[start : start + self._chunk], self._grid, self._missing, part)
+            integers = part.astype(np.int64)
+            image = np.einsum("ij,j->i", integers, self._probe)
+            return np.einsum("i,ij->j", image, integers)  # type: ignore[no-any-return]
+
+        expected = np.zeros_like(self._probe)
+        starts = range(0, len(block), self._chunk)
+        # A single chunk is not worth a thread.
+        for part in (self._pool.map if len(starts) > 1 else map)(prepare, starts):
+            expected += part
+        np.matmul(whole.T, whole, out=self._product)
+        for row, line in enumerate(self._product):
+            integers = line.astype(np.int64)
+            if np.einsum("j,j->", integers, self._probe) != expected[row]:
+                raise InexactArithmeticError(
+                    "This machine's matrix product is not exact on integers below 2^53. "
+                    "Nothing was released. Install numpy with another BLAS."
+                )
+            sums[row] += integers
+
+
+def _check_room(n_rows: int, grid: Grid) -> None:
+    if n_rows * grid.squared_norm > 2**MAX_SUM_BITS:
+        raise ParameterError(f"{n_rows} rows do not fit the grid; use fewer bits.")
+
+
+def _refuse_storage() -> NoReturn:
+    raise SensitiveDataError(
+        "A Gram matrix has no noise and must not be stored or converted. Release it first: "
+        "dpcov.release(...).save(path). Between processes it travels through multiprocessing."
+    )
+
+
+def _rebuild(sums: npt.NDArray[np.int64], n_rows: int, grid: Grid) -> Gram:
+    return Gram(sums, n_rows=n_rows, grid=grid)
+
+
+def _reduce_for_transport(gram: Gram) -> tuple[Any, ...]:
+    return _rebuild, (gram.sums, gram.n_rows, gram.grid)
+
+
+# multiprocessing and concurrent.futures use this pickler for pipes between processes, and
+# nothing else does: pickle.dump, joblib.dump, np.save and shelve meet __reduce_ex__.
+ForkingPickler.register(Gram, _reduce_for_transport)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def _blas_threads(threads: int) -> Iterator[None]:
+    with _controller().limit(limits=threads, user_api="blas"):
+        yield

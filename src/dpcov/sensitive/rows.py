@@ -1,0 +1,171 @@
+"""One block of rows: missing cells, clipping, and the integer grid.
+
+Owns the road from a person's numbers to integers of bounded norm. What happens to a row
+depends on that row and on public facts alone: not on its place, its block, its
+neighbors or the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import MissingValueError
+from dpcov.parameters import check_choice, check_count, check_number
+
+__all__ = ["Grid", "Missing", "check_missing", "quantize_rows"]
+
+Missing = str
+_MISSING_RULES = ("refuse", "center")
+
+_MAX_BITS = 24
+# Sums of squared integers below this are exact in float64, whatever their order.
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The public facts of clipping and quantizing: rows become integers of norm ≤ 2^bits.
+
+    Parameters
+    ----------
+    row_norm : float
+        Rows are clipped to this Euclidean norm.
+    bits : int
+        A clipped row x becomes trunc(2^bits x / row_norm).
+
+    Examples
+    --------
+    >>> Grid(row_norm=2.0, bits=20).unit
+    1.9073486328125e-06
+    """
+
+    row_norm: float
+    bits: int
+
+    def __post_init__(self) -> None:
+        norm = check_number(
+            "row_norm",
+            self.row_norm,
+            low=1e-150,
+            high=1e150,
+            open_low=False,
+            open_high=False,
+            advice="It is a public bound on the Euclidean norm of a row, in the data's units; "
+            "longer rows are clipped to it. Choose it from knowledge, not from the data.",
+        )
+        object.__setattr__(self, "row_norm", norm)
+        object.__setattr__(self, "bits", check_count("bits", self.bits, low=1, high=_MAX_BITS))
+
+    @property
+    def unit(self) -> float:
+        """The width of a grid cell, in the data's units."""
+        return self.row_norm / (1 << self.bits)
+
+    @property
+    def squared_norm(self) -> int:
+        """The largest squared norm of a quantized row: 4^bits."""
+        return 1 << (2 * self.bits)
+
+
+def check_missing(rule: object) -> Missing:
+    """Return the rule for missing cells, or refuse with the list of rules."""
+    return check_choice("missing", rule, _MISSING_RULES)
+
+
+def quantize_rows(
+    rows: npt.NDArray[Any], grid: Grid, missing: Missing, out: npt.NDArray[np.float64]
+) -> None:
+    """Clip rows to the grid's norm and write them to `out` as whole numbers.
+
+    Parameters
+    ----------
+    rows : ndarray of numbers, shape (n_rows, n_columns)
+        Any real, integer or boolean type. NaN and infinities are missing.
+    grid : Grid
+        The public facts.
+    missing : {"refuse", "center"}
+        Raise, or read missing cells as 0.
+    out : ndarray of float64, shape (n_rows, n_columns)
+        Receives integers, as floats.
+
+    Raises
+    ------
+    MissingValueError
+        With ``missing="refuse"``. The message does not say where or how many.
+
+    Notes
+    -----
+    Claim P2. Every row of `out` is a vector of integers with squared norm ≤ 4^bits, and
+    a function of its own row of `rows` alone. Products and truncations act cell by cell
+    and are correctly rounded. The squared norm is a sum of squared integers: it is exact,
+    hence the same in any order of summation, when it is below 2^53, and is seen to be
+    ≥ 2^53 in any order when it is not; those rows are clipped one by one in integers.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        np.multiply(rows, 1.0 / grid.unit, out=out, dtype=np.float64, casting="unsafe")
+        np.trunc(out, out=out)
+        squared = _squared_norms(out)
+    if squared.max(initial=0.0) <= grid.squared_norm:
+        return
+    for index in np.flatnonzero(~(squared < _EXACT)):
+        out[index] = _quantize_far_row(rows[index], grid, missing)
+    far = np.flatnonzero((squared > grid.squared_norm) & (squared < _EXACT))
+    if len(far):
+        out[far] = _shorten(out[far], squared[far], grid)
+
+
+def _squared_norms(whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    squared: npt.NDArray[np.float64] = np.einsum("ij,ij->i", whole, whole)
+    return squared
+
+
+def _shorten(
+    whole: npt.NDArray[np.float64], squared: npt.NDArray[np.float64], grid: Grid
+) -> npt.NDArray[np.float64]:
+    """Scale whole rows of known squared norm to the grid's norm, toward zero."""
+    factor = 2.0**grid.bits / np.sqrt(squared)
+    return _enforce_norm(np.trunc(whole * factor[:, None]), grid)
+
+
+def _enforce_norm(whole: npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.float64]:
+    """Move every cell of an overlong row one step toward zero until the row is short enough.
+
+    Truncation leaves no overlong row when the machine follows IEEE 754; the claim rests on
+    this check and not on the machine.
+    """
+    while True:
+        over = _squared_norms(whole) > grid.squared_norm
+        if not over.any():
+            return whole
+        whole[over] -= np.sign(whole[over])
+
+
+def _quantize_far_row(
+    row: npt.NDArray[Any], grid: Grid, missing: Missing
+) -> npt.NDArray[np.float64]:
+    """Quantize a row with missing cells, or one so long that its squared norm overflows."""
+    cells = row.astype(np.float64)
+    finite = np.isfinite(cells)
+    if not finite.all():
+        if missing == "refuse":
+            raise MissingValueError(
+                "X has missing or infinite cells. Remove or fill them by a rule that does not "
+                "look at other people's rows, or pass missing='center' to read them as 0."
+            )
+        cells[~finite] = 0.0
+    with np.errstate(over="ignore", under="ignore"):
+        whole = np.trunc(cells * (1.0 / grid.unit))
+        squared = _squared_norms(whole[None, :])
+    if squared[0] <= grid.squared_norm:
+        return whole
+    if not squared[0] < _EXACT:
+        # A power of two brings the largest cell just below 2^bits, without rounding.
+        _, exponent = np.frexp(np.abs(cells).max())
+        whole = np.trunc(np.ldexp(cells, grid.bits - int(exponent)))
+        integers = whole.astype(np.int64)
+        squared = np.array([float(np.sum(integers * integers))])
+    return _shorten(whole[None, :], squared, grid).ravel()

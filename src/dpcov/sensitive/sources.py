@@ -1,0 +1,185 @@
+"""Where rows come from: arrays and data frames as blocks of numbers.
+
+Owns the validation of a table's shape, types and column names, all of which are public.
+It never reads a cell in order to decide whether a table is acceptable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["RowSource", "open_source"]
+
+_ACCEPTED = "a 2-D numpy array, or a pandas, polars or pyarrow table"
+
+
+class RowSource(Protocol):
+    """A table that can be read block by block."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield blocks of at most `size` rows, missing cells as NaN."""
+
+
+def open_source(table: Any, columns: Sequence[str] | None = None) -> RowSource:
+    """Return `table` as a source of rows, or say why it cannot be one.
+
+    Parameters
+    ----------
+    table : array or data frame
+        numpy, pandas, polars, pyarrow, or nested sequences of numbers.
+    columns : sequence of str, optional
+        Column names. By default the frame's own, or ``x0, x1, …`` for an array.
+
+    Examples
+    --------
+    >>> open_source(np.eye(3)).columns
+    ('x0', 'x1', 'x2')
+    """
+    source = _ArraySource(table) if _is_array_like(table) else _FrameSource(table)
+    if columns is not None:
+        source.columns = _given_names(columns, len(source.columns))
+    _check_shape(source.n_rows, len(source.columns))
+    return source
+
+
+class _ArraySource:
+    def __init__(self, table: Any) -> None:
+        self._array = _as_array(table)
+        if self._array.ndim != 2:
+            raise InputError(f"X must be {_ACCEPTED}; got {self._array.ndim} dimension(s).")
+        if self._array.dtype.kind not in "biuf":
+            raise InputError(
+                f"X must hold real numbers; got {self._array.dtype.type.__name__}. Convert or "
+                "drop what is not a number."
+            )
+        self.n_rows = self._array.shape[0]
+        self.columns = tuple(f"x{i}" for i in range(self._array.shape[1]))
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        for start in range(0, self.n_rows, size):
+            block = self._array[start : start + size]
+            if isinstance(block, np.ma.MaskedArray):
+                block = np.ma.filled(block.astype(np.float64), np.nan)
+            yield block
+
+
+class _FrameSource:
+    def __init__(self, table: Any) -> None:
+        self._frame = _as_frame(table)
+        self._labels = list(self._frame.columns)
+        self.n_rows = len(self._frame)
+        self.columns = _unique_names([str(label) for label in self._labels])
+        _check_types(self._frame)
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        for start in range(0, self.n_rows, size):
+            part = self._frame[start : start + size]
+            block = np.empty(part.shape, order="F")
+            for index, label in enumerate(self._labels):
+                block[:, index] = _read_column(part[label])
+            yield block
+
+
+def _is_array_like(table: Any) -> bool:
+    return isinstance(table, (np.ndarray, list, tuple))
+
+
+def _as_array(table: Any) -> npt.NDArray[Any]:
+    if isinstance(table, np.ma.MaskedArray):
+        return table
+    array: npt.NDArray[Any] | None = None
+    try:
+        array = np.asarray(table)
+    except (ValueError, TypeError, OverflowError):
+        array = None  # raised below: a chained exception may quote a cell
+    if array is None:
+        raise InputError(f"X must be {_ACCEPTED}; these nested sequences have no common shape.")
+    return array
+
+
+def _as_frame(table: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
+    reason = None
+    try:
+        return nw.from_native(table, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        reason = "X has two columns of the same name; rename one of them."
+    except TypeError:
+        reason = f"X must be {_ACCEPTED}; got {type(table).__module__}.{type(table).__qualname__}."
+    raise InputError(reason)
+
+
+def _check_types(frame: nw.DataFrame[Any]) -> None:
+    import narwhals as nw
+
+    for label, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            raise InputError(
+                f"Column {str(label)!r} is of type {type(dtype).__name__}, not a number. Drop it, "
+                "or encode it by a public rule."
+            )
+
+
+def _read_column(column: nw.Series[Any]) -> npt.NDArray[Any]:
+    """Return a numeric or boolean column as an array, nulls as NaN."""
+    import narwhals as nw
+
+    # Arrow refuses, and quotes, integers beyond 2^53 that are cast to float: numpy rounds.
+    if column.dtype == nw.Boolean:
+        column = column.cast(nw.Int8)
+    elif column.dtype == nw.Decimal:
+        column = column.cast(nw.Float64)
+    array: npt.NDArray[Any] | None = None
+    try:
+        array = column.to_numpy().astype(np.float64, copy=False)
+    except Exception:
+        array = None  # whatever the frame's library says may quote a cell: raised below
+    if array is None:
+        raise InputError(f"Column {column.name!r} cannot be read as numbers.")
+    return array
+
+
+def _given_names(columns: Any, expected: int) -> tuple[str, ...]:
+    try:
+        names = [] if isinstance(columns, str) else list(columns)
+    except TypeError:
+        names = []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError("columns must be a sequence of names (strings).")
+    if len(names) != expected:
+        raise InputError(f"columns has {len(names)} names; X has {expected} columns.")
+    return _unique_names(names)
+
+
+def _unique_names(names: list[str]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"Column name {name!r} appears twice; names must differ.")
+        seen.add(name)
+    return tuple(names)
+
+
+def _check_shape(n_rows: int, n_columns: int) -> None:
+    if n_columns == 0:
+        raise InputError("X has no columns.")
+    if n_rows < 2:
+        raise InputError(f"X must have at least 2 rows; got {n_rows}.")

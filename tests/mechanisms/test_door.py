@@ -1,0 +1,180 @@
+import inspect
+import traceback
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.errors import DpcovError, InputError, MissingValueError, ParameterError
+from dpcov.mechanisms import door
+from dpcov.privacy import ApproxDP, NoPromise
+
+ROWS = np.random.default_rng(0).normal(scale=0.3, size=(200, 3))
+BUDGET = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0}
+
+
+@pytest.fixture
+def spent(monkeypatch):
+    """Count the releases that draw noise."""
+    calls = []
+    real = door.release_gram
+    monkeypatch.setattr(door, "release_gram", lambda *a, **k: calls.append(1) or real(*a, **k))
+    return calls
+
+
+def test_the_average_is_in_the_units_of_the_data():
+    rows = np.random.default_rng(0).normal(size=(50_000, 3)) * [1.0, 100.0, 0.01]
+    release = dpcov.release(rows, epsilon=50, delta=1e-6, row_norm=1000.0)
+    error = release.matrix - rows.T @ rows / len(rows)
+    assert np.abs(error).max() < 6 * release.noise_scale.diagonal
+
+
+def test_noise_has_the_stated_scale():
+    rows = np.zeros((2, 300))
+    release = dpcov.release(rows, **BUDGET, seed=1)
+    off = release.matrix[np.triu_indices(300, k=1)] / release.noise_scale.off_diagonal
+    on = np.diag(release.matrix) / release.noise_scale.diagonal
+    assert off.std() == pytest.approx(1, abs=0.02)
+    assert on.std() == pytest.approx(1, abs=0.25)
+
+
+def test_long_rows_are_clipped():
+    rows = np.full((1000, 2), 30.0)
+    release = dpcov.release(rows, epsilon=50, delta=1e-6, row_norm=1.0)
+    assert release.matrix == pytest.approx(np.full((2, 2), 0.5), abs=0.01)
+
+
+def test_there_are_no_defaults_for_what_the_caller_must_state():
+    parameters = inspect.signature(dpcov.release).parameters
+    for name in ("epsilon", "delta", "row_norm"):
+        assert parameters[name].default is inspect.Parameter.empty
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_a_release_without_a_seed_carries_the_promise():
+    release = dpcov.release(ROWS, **BUDGET)
+    assert release.promise == ApproxDP(1.0, 1e-6, "replace")
+    assert not release.simulated
+
+
+def test_a_seed_makes_a_simulation_that_promises_nothing():
+    release = dpcov.release(ROWS, **BUDGET, seed=1)
+    assert release.simulated
+    assert isinstance(release.promise, NoPromise)
+    assert "no promise: simulated with a seed" in repr(release)
+
+
+def test_the_same_seed_gives_the_same_bytes_from_every_kind_of_table():
+    names = ["a", "b", "c"]
+    tables = [
+        pd.DataFrame(ROWS, columns=names),
+        pl.DataFrame(dict(zip(names, ROWS.T, strict=True))),
+        pa.table(dict(zip(names, ROWS.T, strict=True))),
+        np.asfortranarray(ROWS),
+        ROWS.tolist(),
+    ]
+    expected = dpcov.release(ROWS, **BUDGET, seed=5).matrix.tobytes()
+    for table in tables:
+        release = dpcov.release(table, **BUDGET, columns=names, seed=5)
+        assert release.matrix.tobytes() == expected
+        assert release.columns == ("a", "b", "c")
+
+
+def test_the_table_is_not_modified():
+    rows = ROWS.copy()
+    rows.setflags(write=False)
+    dpcov.release(rows, **BUDGET, missing="center")
+    assert (rows == ROWS).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32]
+)
+def test_every_real_type_gives_the_same_release(dtype):
+    rows = (ROWS > 0).astype(dtype)
+    expected = dpcov.release(rows.astype(float), **BUDGET, seed=1)
+    assert dpcov.release(rows, **BUDGET, seed=1) == expected
+
+
+def test_huge_and_denormal_rows_are_released():
+    rows = np.array([[1e308, -1e308], [5e-324, 0.0], [0.5, 0.5]])
+    assert np.isfinite(dpcov.release(rows, **BUDGET).matrix).all()
+
+
+@pytest.mark.parametrize("value", [-1, 0, np.nan, "1", None, [1.0], np.array([1.0, 2.0]), True])
+@pytest.mark.parametrize("name", ["epsilon", "delta", "row_norm"])
+def test_impossible_parameters_spend_nothing(name, value, spent):
+    with pytest.raises(ParameterError, match=f"{name} must"):
+        dpcov.release(ROWS, **(BUDGET | {name: value}))
+    assert not spent
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"delta": 1.0}, "delta must lie in"),
+        ({"neighbors": "swap"}, "neighbors must be one of 'replace', 'add-remove'"),
+        ({"missing": "drop"}, "missing must be one of 'refuse', 'center'"),
+        ({"seed": -1}, "seed must"),
+        ({"seed": "x"}, "seed must"),
+    ],
+)
+def test_unknown_choices_spend_nothing(change, message, spent):
+    with pytest.raises(ParameterError, match=message):
+        dpcov.release(ROWS, **(BUDGET | change))
+    assert not spent
+
+
+@pytest.mark.parametrize(
+    "table",
+    [ROWS[0], ROWS[:0], ROWS[:1], ROWS[:, :0], ROWS.astype(str), ROWS.astype(object), ROWS + 0j],
+)
+def test_unusable_tables_spend_nothing(table, spent):
+    with pytest.raises(InputError):
+        dpcov.release(table, **BUDGET)
+    assert not spent
+
+
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
+def test_missing_cells_are_refused_by_default_and_spend_nothing(hole, spent):
+    rows = ROWS.copy()
+    rows[17, 1] = hole
+    with pytest.raises(MissingValueError, match="missing='center'"):
+        dpcov.release(rows, **BUDGET)
+    assert not spent
+
+
+def test_missing_cells_read_as_zero_give_the_release_of_zeros():
+    rows = ROWS.copy()
+    rows[17, 1] = 0.0
+    holes = rows.copy()
+    holes[17, 1] = np.nan
+    expected = dpcov.release(rows, **BUDGET, seed=2)
+    assert dpcov.release(holes, **BUDGET, missing="center", seed=2) == expected
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    "table",
+    [
+        [[987654.25, np.nan], [1.0, 2.0]],
+        [[987654.25], [1.0, 2.0]],
+        [["987654.25", "x"], ["1", "2"]],
+        pd.DataFrame({"a": [987654.25, 1.0], "b": ["987654.25", "2"]}),
+        pd.DataFrame({"a": ["987654.25", 1.0]}, dtype=object),
+        pa.table({"a": pa.array([987654.25, None])}),
+        np.array([[987654.25, np.inf], [1, 2]]),
+    ],
+)
+def test_no_error_quotes_a_cell(table):
+    with pytest.raises(DpcovError) as caught:
+        dpcov.release(table, **BUDGET)
+    printed = "".join(traceback.format_exception(caught.value))
+    error = caught.value
+    while error is not None:
+        assert "987654" not in str(error)
+        error = error.__cause__ or error.__context__
+    assert "987654" not in printed.replace("987654.25, np", "")

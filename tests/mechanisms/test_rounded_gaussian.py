@@ -1,0 +1,168 @@
+"""Claim P4, the decisions: floating point and integers agree, proposal by proposal.
+
+The law of the output is tested in tests/statistical/test_sampler_law.py.
+"""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcov.errors import ParameterError
+from dpcov.mechanisms import rounded_gaussian as module
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.rounded_gaussian import (
+    MAX_SCALE,
+    draw_rounded_gaussian,
+    round_scale_up,
+)
+
+EVERYTHING_IN_INTEGERS = 2.0
+SCALES = [1, 2, 3, 10, 1000, 2**32 - 1, 3 * 2**40, 2**52, MAX_SCALE]
+
+
+def word(sign, prefix, u):
+    return (sign << 63) | (prefix << 47) | u
+
+
+def prefix_of(k):
+    """A prefix of v that settles on k."""
+    return int(np.flatnonzero(module._k_by_prefix() == k)[0])
+
+
+def decide(first, second, scale, margin=module._MARGIN):
+    as_words = [np.array(words, dtype=np.uint64) for words in (first, second)]
+    return module._decide(scale, *as_words, RandomStream.from_seed(0), margin).tolist()
+
+
+@pytest.mark.claim("P4")
+@pytest.mark.parametrize("scale", SCALES)
+def test_both_paths_give_the_same_values_in_the_same_order(scale):
+    fast = draw_rounded_gaussian(scale, 4000, RandomStream.from_seed(5))
+    slow = draw_rounded_gaussian(
+        scale, 4000, RandomStream.from_seed(5), margin=EVERYTHING_IN_INTEGERS
+    )
+    assert (fast == slow).all()
+
+
+@pytest.mark.claim("P4")
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 4])
+def test_words_at_the_acceptance_boundary_are_decided_as_real_numbers_are(k):
+    generator = np.random.default_rng(k)
+    for x_bits in generator.integers(1, 2**63, 40, dtype=np.uint64):
+        second = int(x_bits) * 2 + 1
+        with mpmath.workdps(60):
+            x = mpmath.mpf(second) / 2**64
+            boundary = int(mpmath.floor(mpmath.exp(-x * (2 * k + x) / 2) * 2**47))
+        for step in (-3, -2, -1, 1, 2, 3):
+            u = boundary + step
+            if not 0 <= u < 2**47:
+                continue
+            accepted = decide([word(0, prefix_of(k), u)], [second], scale=1000)
+            assert bool(accepted) == (step < 0)
+
+
+@pytest.mark.claim("P4")
+def test_a_word_on_the_acceptance_boundary_itself_is_settled_by_further_bits(monkeypatch):
+    second, k = 2**63 + 12345, 1
+    with mpmath.workdps(60):
+        x = mpmath.mpf(second) / 2**64
+        boundary = int(mpmath.floor(mpmath.exp(-x * (2 * k + x) / 2) * 2**47))
+    outcomes = set()
+    for seed in range(40):
+        words = [np.array([w], np.uint64) for w in (word(0, prefix_of(k), boundary), second)]
+        outcomes.add(len(module._decide(1000, *words, RandomStream.from_seed(seed), 2.0**-36)))
+    assert outcomes == {0, 1}
+
+
+@pytest.mark.claim("P4")
+@pytest.mark.parametrize("scale", SCALES)
+def test_words_at_the_rounding_boundary_are_rounded_as_real_numbers_are(scale):
+    generator = np.random.default_rng(scale % 2**32)
+    for j in generator.integers(0, max(1, scale - 1), 50, endpoint=True):
+        boundary = Fraction(2 * int(j) + 1, 2 * scale) * 2**64
+        for step in (-3, -2, -1, 1, 2, 3):
+            bits = int(boundary) + step
+            low, high = (Fraction(b * scale, 2**64) + Fraction(1, 2) for b in (bits, bits + 1))
+            if not 0 <= bits < 2**64 or low // 1 != -(-high // 1) - 1:
+                continue
+            assert decide([word(0, 0, 0)], [bits], scale) == [int(low // 1)]
+            assert decide([word(1, 0, 0)], [bits], scale) == [-int(low // 1)]
+
+
+@pytest.mark.claim("P4")
+@given(st.integers(0, 2**64 - 1), st.sampled_from(SCALES))
+def test_a_rounding_that_floating_bits_do_not_settle_is_called_doubtful(bits, scale):
+    rounded, doubtful = module._scaled_fraction(scale, np.array([bits], dtype=np.uint64))
+    low, high = (Fraction(b * scale, 2**64) + Fraction(1, 2) for b in (bits, bits + 1))
+    if not doubtful[0]:
+        assert low // 1 == -(-high // 1) - 1 == rounded[0]
+
+
+@pytest.mark.claim("P4")
+def test_the_prefix_table_equals_the_exact_distribution_of_k():
+    with mpmath.workdps(60):
+        total = mpmath.nsum(lambda k: mpmath.exp(-k * k / 2), [0, mpmath.inf])
+        cdf = [
+            mpmath.nsum(lambda k: mpmath.exp(-k * k / 2), [0, last]) / total for last in range(12)
+        ]
+        boundaries = {int(mpmath.floor(value * 2**16)) for value in cdf}
+        table = module._k_by_prefix()
+        for prefix in range(2**16):
+            if prefix in boundaries:
+                assert table[prefix] == module._UNSETTLED
+            else:
+                low = mpmath.mpf(prefix) / 2**16
+                assert table[prefix] == sum(1 for value in cdf if value <= low)
+
+
+@pytest.mark.claim("P4")
+@given(st.fractions(0, 40), st.integers(25, 80))
+def test_the_exponential_is_bracketed(t, digits):
+    low, high = module._exp_minus(t, digits)
+    with mpmath.workdps(120):
+        truth = mpmath.exp(-mpmath.mpf(t.numerator) / t.denominator)
+        assert mpmath.mpf(low.numerator) / low.denominator < truth
+        assert truth < mpmath.mpf(high.numerator) / high.denominator
+    assert (high - low) * 10 ** (digits - 3) < high
+
+
+@pytest.mark.claim("P4")
+def test_the_tail_of_k_is_settled_by_further_bits():
+    values = set()
+    for seed in range(300):
+        v = module._LazyUniform(2**16 - 1, 16)
+        values.add(module._settle_k(v, RandomStream.from_seed(seed)))
+    assert values <= {4, 5, 6}
+    assert {4, 5} <= values
+
+
+def test_noise_beyond_64_bits_wraps_like_the_sum_it_is_added_to():
+    for value in (2**63, -(2**63) - 1, 2**70 + 5, -7, 2**63 - 1):
+        assert -(2**63) <= module._wrap(value) < 2**63
+        assert (module._wrap(value) - value) % 2**64 == 0
+
+
+@given(st.fractions(Fraction(1, 10**6), MAX_SCALE))
+def test_a_rounded_scale_is_never_smaller_and_hardly_larger(value):
+    scale = round_scale_up(value)
+    assert value <= scale <= max(1, value + 1) * (1 + Fraction(1, 2**30))
+    assert round_scale_up(Fraction(scale)) == scale
+
+
+def test_a_scale_beyond_the_range_is_refused():
+    with pytest.raises(ParameterError, match="56 bits"):
+        round_scale_up(Fraction(MAX_SCALE + 1))
+
+
+@pytest.mark.parametrize("scale", [0, -1, 2**40 + 1, MAX_SCALE + 1])
+def test_a_scale_that_was_not_rounded_is_refused(scale):
+    with pytest.raises(ParameterError, match=r"round_scale_up|56 bits"):
+        draw_rounded_gaussian(scale, 1, RandomStream.from_seed(0))
+
+
+def test_no_draws_are_no_draws():
+    assert draw_rounded_gaussian(5, 0, RandomStream.from_seed(0)).shape == (0,)

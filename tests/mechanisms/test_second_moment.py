@@ -1,0 +1,175 @@
+"""Claims P1 and P5: sensitivity on the integers, and the noise that pays for it."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpcov.errors import ParameterError
+from dpcov.mechanisms import second_moment
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.second_moment import (
+    frobenius_sensitivity,
+    plan_second_moment,
+    release_gram,
+)
+from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
+from dpcov.sensitive.gram import Gram
+from dpcov.sensitive.rows import Grid
+
+GRID = Grid(row_norm=1.0, bits=20)
+rows = hnp.arrays(np.float64, 4, elements=st.floats(-1e3, 1e3))
+promises = st.builds(
+    ApproxDP,
+    epsilon=st.floats(1e-3, 100),
+    delta=st.floats(1e-300, 0.5),
+    neighbors=st.sampled_from(Neighbors),
+)
+
+
+def gram(*table):
+    return Gram.from_rows(np.array(table, dtype=float), grid=GRID).sums
+
+
+def squared_distance(a, b):
+    difference = (a - b).astype(object)
+    return int((difference * difference).sum())
+
+
+def privacy_sensitivity(neighbors):
+    """(sensitivity / noise sd)², in the geometry in which the noise is isotropic."""
+    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[neighbors]
+
+
+@pytest.mark.claim("P1")
+@given(rows, rows, rows)
+def test_replacing_a_row_moves_the_gram_no_further_than_claimed(x, y, other):
+    assert squared_distance(gram(x, other), gram(y, other)) <= 2 * 16**GRID.bits
+
+
+@pytest.mark.claim("P1")
+@given(rows, rows)
+def test_removing_a_row_moves_the_gram_no_further_than_claimed(x, other):
+    assert squared_distance(gram(x, other), gram(other)) <= 16**GRID.bits
+
+
+@pytest.mark.claim("P1")
+def test_orthogonal_rows_attain_the_bound_for_replacing():
+    x, y = [1.0, 0, 0, 0], [0, 1.0, 0, 0]
+    assert squared_distance(gram(x), gram(y)) == 2 * 16**GRID.bits
+
+
+@pytest.mark.claim("P1")
+def test_a_row_at_the_bound_attains_the_bound_for_removing():
+    assert squared_distance(gram([0, 0, 1.0, 0]), gram([0, 0, 0, 0.0])) == 16**GRID.bits
+
+
+@pytest.mark.claim("P1")
+def test_without_clipping_the_bound_would_not_hold(monkeypatch):
+    def no_clipping(block, grid, missing, out):
+        out[:] = np.trunc(block / grid.unit)
+
+    monkeypatch.setattr("dpcov.sensitive.gram.quantize_rows", no_clipping)
+    assert squared_distance(gram([1.5, 0, 0, 0]), gram([0, 1.5, 0, 0])) > 2 * 16**GRID.bits
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "expected"), [("replace", math.sqrt(2) * 9), ("add-remove", 9)]
+)
+def test_the_stated_sensitivity(neighbors, expected):
+    assert frobenius_sensitivity(3.0, Neighbors(neighbors)) == pytest.approx(expected)
+
+
+@pytest.mark.claim("P5")
+@given(promises, st.integers(2, 10**12))
+def test_the_noise_pays_for_the_sensitivity_in_every_direction(promise, n_rows):
+    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+    # Coordinates of the Frobenius geometry: diagonal entries, and √2 times the others.
+    for squared_sd in (Fraction(plan.diagonal) ** 2, 2 * Fraction(plan.off_diagonal) ** 2):
+        ratio = privacy_sensitivity(promise.neighbors) * 16**plan.grid.bits / squared_sd
+        spent = gaussian_delta(epsilon=promise.epsilon, scale=1 / math.sqrt(ratio))
+        assert spent <= promise.delta * (1 + 1e-6)
+
+
+@given(promises, st.integers(2, 10**12))
+def test_the_noise_is_hardly_more_than_needed(promise, n_rows):
+    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+    needed = Fraction(second_moment.gaussian_scale(epsilon=promise.epsilon, delta=promise.delta))
+    squared = needed**2 * privacy_sensitivity(promise.neighbors) * 16**plan.grid.bits
+    assert plan.diagonal**2 <= squared * (1 + Fraction(1, 2**10))
+    assert 2 * plan.off_diagonal**2 <= squared * (1 + Fraction(1, 2**10))
+
+
+@given(promises, st.integers(2, 10**15))
+def test_sums_and_noise_fit_64_bits(promise, n_rows):
+    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+    # 30 standard deviations: beyond that lies less than 1e-190.
+    assert n_rows * 4**plan.grid.bits + 30 * plan.diagonal < 2**63
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "bits"), [(1000, 20), (2**22, 20), (2**22 + 1, 19), (10**9, 16), (10**12, 11)]
+)
+def test_the_grid_is_coarser_for_very_many_rows(n_rows, bits):
+    promise = ApproxDP(1.0, 1e-6, "replace")
+    assert plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0).grid.bits == bits
+
+
+def test_a_promise_that_needs_absurd_noise_is_refused():
+    with pytest.raises(ParameterError, match="raise epsilon or delta"):
+        plan_second_moment(promise=ApproxDP(1e-15, 1e-300, "replace"), n_rows=10, row_norm=1.0)
+
+
+def test_known_noise_per_row():
+    plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=1, row_norm=2.0)
+    assert plan.noise_scale.off_diagonal == pytest.approx(3.7306 * 4, rel=1e-4)
+    assert plan.noise_scale.diagonal == pytest.approx(3.7306 * 4 * math.sqrt(2), rel=1e-4)
+
+
+def test_add_remove_needs_less_noise_by_root_two():
+    scales = [
+        plan_second_moment(
+            promise=ApproxDP(1.0, 1e-5, neighbors), n_rows=100, row_norm=1.0
+        ).noise_scale.off_diagonal
+        for neighbors in ("replace", "add-remove")
+    ]
+    assert scales[0] / scales[1] == pytest.approx(math.sqrt(2))
+
+
+def test_the_same_stream_gives_the_same_release_and_the_noise_is_symmetric():
+    promise = ApproxDP(1.0, 1e-5, "replace")
+    plan = plan_second_moment(promise=promise, n_rows=6, row_norm=1.0)
+    sums = Gram.from_rows(np.eye(6)[:, :5], grid=plan.grid)
+    columns = ("a", "b", "c", "d", "e")
+    first, second = (
+        release_gram(sums, plan, columns=columns, stream=RandomStream.from_seed(3))
+        for _ in range(2)
+    )
+    assert first == second
+    assert (first.matrix == first.matrix.T).all()
+    assert len(np.unique(first.matrix[np.triu_indices(5)])) == 15
+
+
+@pytest.mark.parametrize("bands", [1, 7, 1000])
+def test_every_entry_gets_its_own_noise_whatever_the_bands(monkeypatch, bands):
+    monkeypatch.setattr(second_moment, "_DRAWS_AT_A_TIME", bands)
+    promise = ApproxDP(1.0, 1e-5, "replace")
+    plan = plan_second_moment(promise=promise, n_rows=2, row_norm=1.0)
+    zero = Gram.from_rows(np.zeros((2, 40)), grid=plan.grid)
+    names = tuple(map(str, range(40)))
+    matrix = release_gram(zero, plan, columns=names, stream=RandomStream.from_seed(1)).matrix
+    assert len(np.unique(matrix[np.triu_indices(40)])) == 820
+
+
+def test_the_gram_must_fit_the_plan():
+    plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=3, row_norm=1.0)
+    stream = RandomStream.from_seed(0)
+    other_rows = Gram.from_rows(np.eye(2), grid=plan.grid)
+    other_grid = Gram.from_rows(np.eye(3), grid=Grid(row_norm=2.0, bits=20))
+    for wrong, columns in ((other_rows, ("a", "b")), (other_grid, ("a", "b", "c"))):
+        with pytest.raises(ParameterError, match="not made for this plan"):
+            release_gram(wrong, plan, columns=columns, stream=stream)

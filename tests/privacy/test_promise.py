@@ -1,0 +1,73 @@
+import math
+from dataclasses import FrozenInstanceError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from dpcov.errors import ParameterError
+from dpcov.privacy import ApproxDP, Neighbors, NoPromise, Promise, PureDP, gaussian_scale
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, [1.0], True])
+def test_an_impossible_epsilon_is_refused(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must"):
+        ApproxDP(epsilon, 1e-6, "replace")
+
+
+@pytest.mark.parametrize("delta", [0, -1e-9, 1, 2, math.nan, "1", None, True])
+def test_an_impossible_delta_is_refused(delta):
+    with pytest.raises(ParameterError, match="delta must"):
+        ApproxDP(1, delta, "replace")
+
+
+def test_an_unknown_relation_is_answered_with_the_known_ones():
+    with pytest.raises(ParameterError, match="'replace', 'add-remove'"):
+        ApproxDP(1, 1e-6, "swap")
+
+
+def test_a_promise_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        ApproxDP(1, 1e-6, "replace").epsilon = 2
+
+
+def test_equal_promises_are_equal_whatever_type_the_numbers_had():
+    assert ApproxDP(1, 1e-6, "replace") == ApproxDP(1.0, 1e-6, Neighbors.REPLACE)
+
+
+def test_add_remove_says_that_the_number_of_rows_is_public():
+    assert "number of rows is public" in ApproxDP(1, 1e-6, "add-remove").in_words
+    assert "n public" in str(ApproxDP(1, 1e-6, "add-remove"))
+
+
+def test_no_promise_says_so_everywhere():
+    nothing = NoPromise("simulated with a seed")
+    assert str(nothing) == "no promise: simulated with a seed"
+    assert "Do not publish" in nothing.in_words
+
+
+def test_the_bare_promise_says_nothing():
+    with pytest.raises(TypeError, match="use ApproxDP"):
+        _ = Promise().in_words
+
+
+def test_the_odds_in_words_are_e_to_the_epsilon():
+    assert "factor of at most 7.39" in PureDP(2, "replace").in_words
+    assert "e^1000" in PureDP(1000, "replace").in_words
+
+
+@given(st.floats(1e-3, 50), st.floats(1e-12, 0.5), st.floats(0, 1))
+def test_attack_power_bounds_the_best_test_against_the_gaussian_mechanism(epsilon, delta, alpha):
+    power = norm.cdf(norm.ppf(alpha) + 1 / gaussian_scale(epsilon=epsilon, delta=delta))
+    assert ApproxDP(epsilon, delta, "replace").attack_power(alpha) >= power - 1e-9
+
+
+def test_attack_power_without_delta_is_that_of_randomized_response():
+    epsilon = 1.5
+    alpha = 1 / (1 + math.exp(epsilon))
+    assert PureDP(epsilon, "replace").attack_power(alpha) == pytest.approx(1 - alpha)
+
+
+def test_attack_power_does_not_overflow():
+    assert PureDP(1e4, "replace").attack_power(0.5) == 1.0

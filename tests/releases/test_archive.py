@@ -1,0 +1,226 @@
+import io
+import json
+import os
+import stat
+import zipfile
+
+import numpy as np
+import pytest
+
+import dpcov
+from dpcov.errors import CorruptFileError, FutureSchemaError
+from dpcov.releases import archive
+
+ROWS = np.random.default_rng(0).normal(scale=0.3, size=(200, 3))
+
+
+@pytest.fixture
+def release():
+    names = ["a", "Größe", "<script>"]
+    return dpcov.release(ROWS, epsilon=1, delta=1e-6, row_norm=1, columns=names)
+
+
+@pytest.fixture
+def path(tmp_path, release):
+    release.save(tmp_path / "survey.npz")
+    return tmp_path / "survey.npz"
+
+
+def rewrite(path, change, *, seal=True):
+    """Change the header of a release; with `seal`, as a program that knows the format."""
+    with np.load(path) as file:
+        facts, matrix = json.loads(file["header"].tobytes()), file["matrix"]
+    facts.pop("sha256")
+    facts, matrix = change(facts, matrix) or (facts, matrix)
+    facts["sha256"] = archive._digest(facts, matrix) if seal else "0" * 64
+    np.savez(path, header=np.frombuffer(json.dumps(facts).encode(), np.uint8), matrix=matrix)
+
+
+def test_what_is_saved_is_what_is_loaded(path, release):
+    assert dpcov.Release.load(path) == release
+    assert dpcov.Release.load(str(path)).promise == release.promise
+
+
+def test_a_simulation_stays_a_simulation(tmp_path):
+    release = dpcov.release(ROWS, epsilon=1, delta=1e-6, row_norm=1, seed=1)
+    release.save(tmp_path / "s.npz")
+    loaded = dpcov.Release.load(tmp_path / "s.npz")
+    assert loaded.simulated
+    assert str(loaded.promise) == "no promise: simulated with a seed"
+    with np.load(tmp_path / "s.npz") as file:
+        assert "no promise" in json.loads(file["header"].tobytes())["promise"]
+
+
+def test_numpy_alone_can_read_the_matrix(path, release):
+    with np.load(path, allow_pickle=False) as file:
+        assert (file["matrix"] == release.matrix).all()
+
+
+def test_equal_releases_give_equal_files(tmp_path, path):
+    dpcov.Release.load(path).save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
+
+
+def test_saving_replaces_the_file_and_leaves_nothing_beside_it(tmp_path, path, release):
+    release.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["survey.npz"]
+
+
+def test_a_save_that_fails_leaves_the_old_file(monkeypatch, tmp_path, path, release):
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(archive, "_write_members", fail)
+    with pytest.raises(OSError, match="disk full"):
+        release.save(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["survey.npz"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are a POSIX matter")
+def test_a_release_may_be_read_by_others(path):
+    assert stat.S_IMODE(path.stat().st_mode) & stat.S_IRGRP
+
+
+def test_a_missing_folder_or_file_is_an_ordinary_error(tmp_path, release):
+    with pytest.raises(FileNotFoundError):
+        release.save(tmp_path / "no" / "survey.npz")
+    with pytest.raises(FileNotFoundError):
+        dpcov.Release.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("kept", [0, 1, 10, 100, 500, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_refused(path, kept):
+    content = path.read_bytes()
+    path.write_bytes(content[: kept if isinstance(kept, int) else int(kept * len(content))])
+    with pytest.raises(CorruptFileError, match="cannot be read as a release"):
+        dpcov.Release.load(path)
+
+
+def test_any_flipped_byte_is_noticed_or_harmless(path, release):
+    content = path.read_bytes()
+    noticed = 0
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        try:
+            assert dpcov.Release.load(path) == release  # an unused byte of the zip directory
+        except (CorruptFileError, FutureSchemaError):
+            noticed += 1
+    assert noticed > 0.8 * len(content)
+
+
+def other_npz(path):
+    np.savez(path, a=np.eye(2))
+
+
+def plain_npy(path):
+    with path.open("wb") as file:
+        np.save(file, np.eye(2))
+
+
+def pickled_npz(path):
+    np.savez(path, header=np.array([{"kind": archive.KIND}], dtype=object), matrix=np.eye(1))
+
+
+def text(path):
+    path.write_text("kind: release")
+
+
+@pytest.mark.parametrize("write", [other_npz, plain_npy, pickled_npz, text])
+def test_a_file_of_another_kind_is_refused(path, write):
+    write(path)
+    with pytest.raises(CorruptFileError, match="cannot be read as a release"):
+        dpcov.Release.load(path)
+
+
+def test_a_future_schema_asks_for_an_upgrade(path):
+    rewrite(path, lambda facts, matrix: facts.update(schema=archive.SCHEMA + 1))
+    with pytest.raises(FutureSchemaError, match="Upgrade dpcov"):
+        dpcov.Release.load(path)
+
+
+def test_an_altered_number_is_noticed(path):
+    rewrite(path, lambda facts, matrix: facts.update(n_rows=10**6), seal=False)
+    with pytest.raises(CorruptFileError, match="altered"):
+        dpcov.Release.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_rows": 0},
+        {"n_rows": 1.5},
+        {"n_rows": True},
+        {"columns": "abc"},
+        {"columns": {"a": 1, "b": 2, "c": 3}},
+        {"columns": ["a", "b", "b"]},
+        {"columns": ["a", "b", 3]},
+        {"columns": ["a", "b"]},
+        {"columns": None},
+        {"simulated": "no"},
+        {"simulated": None},
+        {"schema": "1"},
+        {"schema": 0},
+        {"schema": True},
+        {"kind": "something else"},
+        {"noise_scale": {"off_diagonal": -1.0, "diagonal": 1.0}},
+        {"noise_scale": {"off_diagonal": float("nan"), "diagonal": 1.0}},
+        {"noise_scale": [1.0, 2.0]},
+        {"noise_scale": {"off_diagonal": 1.0}},
+        {"provenance": None},
+        {"promise": "(0.001, 1e-20)-differential privacy"},
+    ],
+)
+def test_a_sealed_file_that_makes_no_sense_is_refused(path, change):
+    rewrite(path, lambda facts, matrix: facts.update(change))
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bits": "20"},
+        {"row_norm": -1.0},
+        {"version": 3},
+        {"calibrated_for": {"epsilon": -1, "delta": 1e-6, "neighbors": "replace"}},
+        {"calibrated_for": {"epsilon": 1, "delta": 1e-6, "neighbors": "none"}},
+    ],
+)
+def test_a_sealed_file_with_an_impossible_origin_is_refused(path, change):
+    rewrite(path, lambda facts, matrix: facts["provenance"].update(change))
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda m: m[:2, :2],
+        lambda m: m.astype(np.float32),
+        lambda m: np.triu(m),
+        lambda m: np.full_like(m, np.nan),
+    ],
+)
+def test_a_matrix_that_cannot_be_a_release_is_refused(path, spoil):
+    rewrite(path, lambda facts, matrix: (facts, spoil(matrix)))
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+def test_a_header_cannot_make_the_reader_reserve_memory(path):
+    with np.load(path) as file:
+        header = file["header"]
+    bomb = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        bomb, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
+    )
+    with zipfile.ZipFile(path, "w") as file:
+        buffer = io.BytesIO()
+        np.save(buffer, header)
+        file.writestr("header.npy", buffer.getvalue())
+        file.writestr("matrix.npy", bomb.getvalue())
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)

@@ -1,0 +1,207 @@
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from dpcov.errors import InputError
+from dpcov.sensitive.sources import open_source
+
+ROWS = np.array([[1.0, 0.5], [0.0, 2.0], [1.0, -1.0]])
+FRAMES = {
+    "pandas": pd.DataFrame(ROWS, columns=["a", "b"]),
+    "polars": pl.DataFrame({"a": ROWS[:, 0], "b": ROWS[:, 1]}),
+    "pyarrow": pa.table({"a": ROWS[:, 0], "b": ROWS[:, 1]}),
+}
+
+
+def read(table, size=2, **keywords):
+    return np.concatenate(list(open_source(table, **keywords).blocks(size)))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_its_numbers_and_names(kind):
+    source = open_source(FRAMES[kind])
+    assert source.columns == ("a", "b")
+    assert source.n_rows == 3
+    assert (read(FRAMES[kind]) == ROWS).all()
+
+
+def test_an_array_gives_numbered_names():
+    assert open_source(ROWS).columns == ("x0", "x1")
+    assert (read(ROWS) == ROWS).all()
+
+
+def test_given_names_replace_the_frame_s_own():
+    assert open_source(FRAMES["pandas"], columns=["u", "v"]).columns == ("u", "v")
+
+
+@pytest.mark.parametrize("table", [ROWS.tolist(), tuple(map(tuple, ROWS)), ROWS.view(np.recarray)])
+def test_other_tables_of_numbers_are_read(table):
+    assert (read(table) == ROWS).all()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ROWS[::-1],
+        np.asfortranarray(ROWS),
+        np.repeat(ROWS, 2, axis=1)[:, ::2],
+    ],
+)
+def test_any_layout_is_read(table):
+    assert (read(table) == np.asarray(table)).all()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [True, False, True]}),
+        pl.DataFrame({"a": [1, None, 3], "b": [True, False, True]}),
+        pa.table({"a": pa.array([1, None, 3]), "b": [True, False, True]}),
+        np.ma.array([[1, 1], [99, 0], [3, 1]], mask=[[0, 0], [1, 0], [0, 0]]),
+    ],
+)
+def test_nulls_of_every_kind_are_nan(table):
+    np.testing.assert_array_equal(read(table), [[1, 1], [np.nan, 0], [3, 1]])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.DataFrame({"a": [Decimal("1.5"), Decimal("2.5")]}),
+        pa.table({"a": [Decimal("1.5"), Decimal("2.5")]}),
+    ],
+)
+def test_decimals_are_numbers(table):
+    assert read(table).tolist() == [[1.5], [2.5]]
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
+def test_integers_beyond_2_to_the_53_are_read_as_the_nearest_float(make):
+    big = 2**64 - 1
+    table = make({"a": np.array([big, 1], dtype=np.uint64)})
+    assert read(table)[0, 0] == float(big)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["secret one", "secret two", "secret three"],
+        [1j, 2j, 3j],
+        [object(), object(), object()],
+        [datetime.date(1999, 1, 1)] * 3,
+        pd.Categorical([17, 18, 19]),
+    ],
+)
+def test_a_column_that_is_not_numeric_is_named_and_not_quoted(column):
+    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "diagnosis": column})
+    with pytest.raises(InputError, match="Column 'diagnosis' is of type") as caught:
+        open_source(frame)
+    assert not any(token in str(caught.value) for token in ("secret", "1999", "17", "1j"))
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_the_categories_of_a_polars_enum_are_not_quoted():
+    frame = pl.DataFrame({"a": ["secret"] * 2}, schema={"a": pl.Enum(["secret", "other"])})
+    with pytest.raises(InputError, match="type Enum") as caught:
+        open_source(frame)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.array([["secret", "x"], ["y", "z"]]),
+        np.array([[1, "secret"], [2, 3]], dtype=object),
+        np.array([[1j, 2], [3, 4]]),
+        np.array([["2020-01-01"] * 2] * 2, dtype="M8[D]"),
+        [["secret", "b"], ["c", "d"]],
+        [[Decimal(1), Decimal(2)], [Decimal(3), Decimal(4)]],
+        np.zeros(3, dtype=[("a", float)]).reshape(3, 1),
+    ],
+)
+def test_an_array_that_is_not_numeric_is_refused(table):
+    with pytest.raises(InputError, match="X must hold real numbers") as caught:
+        open_source(table)
+    assert "secret" not in str(caught.value)
+    assert "<U" not in str(caught.value), "the length of the longest string is data"
+
+
+@pytest.mark.parametrize("table", [np.ones(3), np.ones((2, 2, 2)), [1.0, 2.0], np.float64(3)])
+def test_another_number_of_dimensions_is_refused(table):
+    with pytest.raises(InputError, match="X must be a 2-D numpy array"):
+        open_source(table)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        None,
+        "people.csv",
+        {"a": [1, 2]},
+        pd.Series([1.0, 2.0]),
+        pl.Series([1.0, 2.0]),
+        pl.LazyFrame({"a": [1.0]}),
+        object(),
+        iter([1, 2]),
+    ],
+)
+def test_another_kind_of_object_is_refused(table):
+    with pytest.raises(InputError, match="X must be a 2-D numpy array, or a pandas"):
+        open_source(table)
+
+
+def test_ragged_sequences_are_refused_without_quoting_them():
+    with pytest.raises(InputError, match="no common shape") as caught:
+        open_source([[1.0, 77.5], [3.0]])
+    assert "77.5" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(ROWS, columns=["a", "a"]),
+        pa.Table.from_arrays([pa.array([1.0, 2.0])] * 2, names=["a", "a"]),
+        pd.DataFrame(ROWS, columns=[1, "1"]),
+    ],
+)
+def test_duplicated_names_are_refused(table):
+    with pytest.raises(InputError, match=r"same name|appears twice"):
+        open_source(table)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a"], "1 names; X has 2 columns"),
+        (["a", "b", "c"], "3 names; X has 2 columns"),
+        (["a", "a"], "'a' appears twice"),
+        ("ab", "sequence of names"),
+        ([1, 2], "sequence of names"),
+        (7, "sequence of names"),
+    ],
+)
+def test_wrong_names_are_refused(columns, message):
+    with pytest.raises(InputError, match=message):
+        open_source(ROWS, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.ones((0, 3)), "at least 2 rows; got 0"),
+        (np.ones((1, 3)), "at least 2 rows; got 1"),
+        (np.ones((3, 0)), "no columns"),
+        (pd.DataFrame(), "no columns"),
+        (pl.DataFrame({"a": [1.0]}), "at least 2 rows; got 1"),
+    ],
+)
+def test_an_empty_table_is_refused(table, message):
+    with pytest.raises(InputError, match=message):
+        open_source(table)
