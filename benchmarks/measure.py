@@ -42,11 +42,16 @@ def best_times(rounds: int, **contestants: Callable[[], object]) -> dict[str, fl
 
 
 def peak_memory(setup: str, work: str) -> int:
-    """Return by how many bytes `work` raises the peak memory of a process after `setup`."""
+    """Return by how many bytes `work` raises the peak memory of a process after `setup`.
+
+    Reads the high-water mark of the process itself (Linux); getrusage would count what
+    the process that started it had used.
+    """
     code = (
-        f"import resource\n{setup}\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        f"{work}\n"
-        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)"
+        "import re, pathlib\n"
+        "def peak():\n"
+        "    status = pathlib.Path('/proc/self/status').read_text()\n"
+        "    return int(re.search(r'VmHWM:\\s*(\\d+)', status).group(1)) * 1024\n"
+        f"{setup}\nbefore = peak()\n{work}\nprint(peak() - before)"
     )
     return int(subprocess.check_output([sys.executable, "-c", code], text=True))
