@@ -49,7 +49,10 @@ def check_number(
     interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
     if isinstance(value, bool) or not isinstance(value, Real):
         _refuse(f"{name} must be a number in {interval}; got {_kind(value)}.", advice)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond all floats
+        number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
     above = number > low if open_low else number >= low
     below = number < high if open_high else number <= high
     if math.isnan(number) or not (above and below):
@@ -72,7 +75,8 @@ def check_count(
         _refuse(f"{name} must be a whole number {wanted}; got {_kind(value)}.", advice)
     count = int(value)
     if count < low or (high is not None and count > high):
-        _refuse(f"{name} must be a whole number {wanted}; got {count}.", advice)
+        got = str(count) if abs(count) < 10**18 else "one of more than 18 digits"
+        _refuse(f"{name} must be a whole number {wanted}; got {got}.", advice)
     return count
 
 

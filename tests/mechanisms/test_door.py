@@ -83,6 +83,10 @@ def test_the_same_seed_gives_the_same_bytes_from_every_kind_of_table():
         assert release.columns == ("a", "b", "c")
 
 
+def test_any_seed_of_any_size_works():
+    assert dpcov.release(ROWS, **BUDGET, seed=10**5000).simulated
+
+
 def test_the_table_is_not_modified():
     rows = ROWS.copy()
     rows.setflags(write=False)
@@ -119,6 +123,8 @@ def test_impossible_parameters_spend_nothing(name, value, spent):
         ({"neighbors": "swap"}, "neighbors must be one of 'replace', 'add-remove'"),
         ({"missing": "drop"}, "missing must be one of 'refuse', 'center'"),
         ({"seed": -1}, "seed must"),
+        ({"seed": -(10**5000)}, "seed must"),
+        ({"epsilon": 10**400}, "epsilon must"),
         ({"seed": "x"}, "seed must"),
     ],
 )

@@ -12,11 +12,7 @@ from hypothesis.extra import numpy as hnp
 from dpcov.errors import ParameterError
 from dpcov.mechanisms import second_moment
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.second_moment import (
-    frobenius_sensitivity,
-    plan_second_moment,
-    release_gram,
-)
+from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
 from dpcov.sensitive.gram import Gram
 from dpcov.sensitive.rows import Grid
@@ -40,8 +36,8 @@ def squared_distance(a, b):
     return int((difference * difference).sum())
 
 
-def privacy_sensitivity(neighbors):
-    """(sensitivity / noise sd)², in the geometry in which the noise is isotropic."""
+def squared_sensitivity(neighbors):
+    """Of rows of norm 1, written down again: the code under test has its own."""
     return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[neighbors]
 
 
@@ -77,20 +73,13 @@ def test_without_clipping_the_bound_would_not_hold(monkeypatch):
     assert squared_distance(gram([1.5, 0, 0, 0]), gram([0, 1.5, 0, 0])) > 2 * 16**GRID.bits
 
 
-@pytest.mark.parametrize(
-    ("neighbors", "expected"), [("replace", math.sqrt(2) * 9), ("add-remove", 9)]
-)
-def test_the_stated_sensitivity(neighbors, expected):
-    assert frobenius_sensitivity(3.0, Neighbors(neighbors)) == pytest.approx(expected)
-
-
 @pytest.mark.claim("P5")
 @given(promises, st.integers(2, 10**12))
 def test_the_noise_pays_for_the_sensitivity_in_every_direction(promise, n_rows):
     plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
     # Coordinates of the Frobenius geometry: diagonal entries, and √2 times the others.
     for squared_sd in (Fraction(plan.diagonal) ** 2, 2 * Fraction(plan.off_diagonal) ** 2):
-        ratio = privacy_sensitivity(promise.neighbors) * 16**plan.grid.bits / squared_sd
+        ratio = squared_sensitivity(promise.neighbors) * 16**plan.grid.bits / squared_sd
         spent = gaussian_delta(epsilon=promise.epsilon, scale=1 / math.sqrt(ratio))
         assert spent <= promise.delta * (1 + 1e-6)
 
@@ -99,7 +88,7 @@ def test_the_noise_pays_for_the_sensitivity_in_every_direction(promise, n_rows):
 def test_the_noise_is_hardly_more_than_needed(promise, n_rows):
     plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
     needed = Fraction(second_moment.gaussian_scale(epsilon=promise.epsilon, delta=promise.delta))
-    squared = needed**2 * privacy_sensitivity(promise.neighbors) * 16**plan.grid.bits
+    squared = needed**2 * squared_sensitivity(promise.neighbors) * 16**plan.grid.bits
     assert plan.diagonal**2 <= squared * (1 + Fraction(1, 2**10))
     assert 2 * plan.off_diagonal**2 <= squared * (1 + Fraction(1, 2**10))
 

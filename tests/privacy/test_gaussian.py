@@ -158,3 +158,24 @@ def test_delta_of_one_or_below_the_range_is_refused():
     for delta in (1.0, 1e-301):
         with pytest.raises(ParameterError, match="delta must"):
             gaussian_scale(epsilon=1.0, delta=delta)
+
+
+@pytest.mark.claim("P3")
+@pytest.mark.parametrize(
+    ("scale", "sensitivity"), [(1e-310, 1.0), (1e-200, 1e120), (1e-200, 1e200), (1e-160, 1.0)]
+)
+def test_hardly_any_noise_is_no_privacy(scale, sensitivity):
+    assert gaussian_delta(epsilon=1.0, scale=scale, sensitivity=sensitivity) == 1.0
+    with pytest.raises(ParameterError, match="too small for any epsilon"):
+        gaussian_epsilon(delta=1e-5, scale=scale, sensitivity=sensitivity)
+
+
+@pytest.mark.claim("P3")
+@given(st.floats(0, 1e3), st.floats(1e-3, 1e6))
+def test_delta_is_never_below_the_truth_even_where_floats_end(epsilon, scale):
+    assert gaussian_delta(epsilon=epsilon, scale=scale) >= exact_delta(epsilon, scale)
+
+
+def test_a_scale_beyond_all_floats_is_refused():
+    with pytest.raises(ParameterError, match="raise epsilon or delta"):
+        gaussian_scale(epsilon=1e-3, delta=1e-9, sensitivity=1e308)

@@ -10,7 +10,9 @@ from dpcov.errors import ParameterError
 from dpcov.privacy import ApproxDP, Neighbors, NoPromise, Promise, PureDP, gaussian_scale
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, [1.0], True])
+@pytest.mark.parametrize(
+    "epsilon", [0, -1, math.nan, math.inf, 10**400, 2e6, "1", None, [1.0], True]
+)
 def test_an_impossible_epsilon_is_refused(epsilon):
     with pytest.raises(ParameterError, match="epsilon must"):
         ApproxDP(epsilon, 1e-6, "replace")
@@ -71,3 +73,12 @@ def test_attack_power_without_delta_is_that_of_randomized_response():
 
 def test_attack_power_does_not_overflow():
     assert PureDP(1e4, "replace").attack_power(0.5) == 1.0
+    assert ApproxDP(1000.0, 1e-6, "replace").attack_power(1e-305) == 1.0
+    assert PureDP(1000.0, "replace").attack_power(0.0) == 0.0
+
+
+def test_a_promise_is_never_printed_as_smaller_than_it_is():
+    promise = ApproxDP(1.0000049, 1.2345644e-6, "replace")
+    assert str(promise).startswith("(1.0000049, 1.2345644e-06)")
+    assert "1.2345644e-06" in promise.in_words
+    assert "at most 4.49" in PureDP(1.5, "replace").in_words

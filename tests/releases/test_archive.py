@@ -80,6 +80,13 @@ def test_a_save_that_fails_leaves_the_old_file(monkeypatch, tmp_path, path, rele
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are a POSIX matter")
+def test_saving_never_touches_the_mask_of_the_process(path, release, monkeypatch):
+    monkeypatch.setattr(os, "umask", None)
+    release.save(path)
+    assert dpcov.Release.load(path) == release
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are a POSIX matter")
 def test_a_release_may_be_read_by_others(path):
     assert stat.S_IMODE(path.stat().st_mode) & stat.S_IRGRP
 
@@ -187,11 +194,24 @@ def test_a_sealed_file_that_makes_no_sense_is_refused(path, change):
         {"version": 3},
         {"calibrated_for": {"epsilon": -1, "delta": 1e-6, "neighbors": "replace"}},
         {"calibrated_for": {"epsilon": 1, "delta": 1e-6, "neighbors": "none"}},
+        {"calibrated_for": {"epsilon": 0.5, "delta": 1e-6, "neighbors": "replace"}},
+        {"row_norm": 2.0},
+        {"mechanism": "another"},
     ],
 )
 def test_a_sealed_file_with_an_impossible_origin_is_refused(path, change):
     rewrite(path, lambda facts, matrix: facts["provenance"].update(change))
     with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+def test_a_stronger_promise_than_the_noise_pays_for_is_refused(path):
+    def strengthen(facts, matrix):
+        facts["provenance"]["calibrated_for"]["epsilon"] = 0.5
+        facts["promise"] = facts["promise"].replace("(1,", "(0.5,")
+
+    rewrite(path, strengthen)
+    with pytest.raises(CorruptFileError, match="noise does not pay"):
         dpcov.Release.load(path)
 
 

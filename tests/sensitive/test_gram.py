@@ -172,6 +172,29 @@ def test_a_block_of_another_shape_is_refused(rows):
         Gram.from_rows(rows, grid=GRID)
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        np.full((5, 1), 0.2),
+        np.full((5, 2), 0.2),
+        np.full((3,), 0.2),
+        np.full((5, 3), "secret", dtype=object),
+        np.full((5, 3), 1j),
+        np.zeros((10_000, 3)),
+    ],
+)
+def test_a_stream_of_unlike_blocks_is_refused(block):
+    with pytest.raises(InputError, match="A block") as caught:
+        Gram.from_blocks([np.full((10, 3), 0.1), block], n_columns=3, grid=GRID)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("threads", [0, -1, "2", 1.5])
+def test_an_impossible_number_of_threads_is_refused(threads):
+    with pytest.raises(ParameterError, match="threads must"):
+        Gram.from_rows(np.ones((3, 2)), grid=GRID, threads=threads)
+
+
 def test_no_rows_give_zero():
     gram = Gram.from_rows(np.ones((0, 2)), grid=GRID)
     assert gram.n_rows == 0

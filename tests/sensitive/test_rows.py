@@ -17,7 +17,7 @@ any_float = st.floats(allow_nan=True, allow_infinity=True)
 tables = hnp.arrays(
     np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=any_float
 )
-grids = st.builds(Grid, row_norm=st.floats(1e-150, 1e150), bits=st.integers(1, 24))
+grids = st.builds(Grid, row_norm=st.floats(1e-100, 1e100), bits=st.integers(1, 24))
 
 
 def quantize(rows, grid=GRID, missing="center"):
@@ -95,7 +95,7 @@ def test_a_denormal_row_is_zero():
     assert not quantize(np.full((1, 3), 5e-324)).any()
 
 
-@pytest.mark.parametrize("row_norm", [1e-150, 1e150])
+@pytest.mark.parametrize("row_norm", [1e-100, 1e100])
 def test_extreme_bounds_are_exact(row_norm):
     whole = quantize(np.array([[0.5, 0.25]]) * row_norm, Grid(row_norm=row_norm, bits=20))
     assert np.abs(whole - [[2**19, 2**18]]).max() <= 1
@@ -141,7 +141,9 @@ def test_the_norm_is_enforced_even_if_arithmetic_fails():
     assert (enforced[1] == [16.0, 0.0]).all()
 
 
-@pytest.mark.parametrize("row_norm", [0, -1, math.nan, math.inf, "1", None, [1.0], 1e-160, 1e160])
+@pytest.mark.parametrize(
+    "row_norm", [0, -1, math.nan, math.inf, "1", None, [1.0], 1e-101, 1e101, 10**400]
+)
 def test_an_impossible_bound_is_refused(row_norm):
     with pytest.raises(ParameterError, match=r"row_norm must.*public bound"):
         Grid(row_norm=row_norm, bits=20)
@@ -151,3 +153,23 @@ def test_an_impossible_bound_is_refused(row_norm):
 def test_impossible_bits_are_refused(bits):
     with pytest.raises(ParameterError, match="bits must"):
         Grid(row_norm=1.0, bits=bits)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.array([[1e300, 1e-300]]),
+        np.array([[np.longdouble("1e4000"), 1]]),
+        np.array([[5e-324, 1e308]]),
+    ],
+)
+def test_no_floating_point_warning_tells_about_a_row(rows):
+    with np.errstate(all="raise"):
+        whole = quantize(rows)
+    assert np.isfinite(whole).all()
+
+
+def test_a_wide_and_huge_row_does_not_overflow_its_sum():
+    whole = quantize(np.full((1, 36_000), 1.99 * 2.0**900), Grid(row_norm=1.0, bits=24))
+    assert 0 < integer_norms(whole)[0] <= 4**24

@@ -1,4 +1,5 @@
 import datetime
+import io
 from decimal import Decimal
 
 import numpy as np
@@ -35,6 +36,29 @@ def test_an_array_gives_numbered_names():
     assert (read(ROWS) == ROWS).all()
 
 
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        ([0, 1], ("0", "1")),
+        ([("u", 1), ("u", 2)], ("('u', 1)", "('u', 2)")),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), None),
+        (["a", 7], ("a", "7")),
+    ],
+)
+def test_labels_of_any_type_become_names(labels, names):
+    frame = pd.DataFrame(ROWS, columns=labels)
+    assert names is None or open_source(frame).columns == names
+    assert (read(frame) == ROWS).all()
+
+
+def test_a_file_without_a_header_does_not_publish_its_first_row():
+    frame = pd.read_csv(io.StringIO("987654,1.5\n2,3\n4,5"))
+    with pytest.raises(InputError, match="somebody's row") as caught:
+        open_source(frame)
+    assert "987654" not in str(caught.value)
+    assert open_source(frame, columns=["987654", "1.5"]).columns == ("987654", "1.5")
+
+
 def test_given_names_replace_the_frame_s_own():
     assert open_source(FRAMES["pandas"], columns=["u", "v"]).columns == ("u", "v")
 
@@ -63,6 +87,7 @@ def test_any_layout_is_read(table):
         pl.DataFrame({"a": [1, None, 3], "b": [True, False, True]}),
         pa.table({"a": pa.array([1, None, 3]), "b": [True, False, True]}),
         np.ma.array([[1, 1], [99, 0], [3, 1]], mask=[[0, 0], [1, 0], [0, 0]]),
+        list(np.ma.array([[1, 1], [99, 0], [3, 1]], mask=[[0, 0], [1, 0], [0, 0]])),
     ],
 )
 def test_nulls_of_every_kind_are_nan(table):
@@ -74,10 +99,16 @@ def test_nulls_of_every_kind_are_nan(table):
     [
         pl.DataFrame({"a": [Decimal("1.5"), Decimal("2.5")]}),
         pa.table({"a": [Decimal("1.5"), Decimal("2.5")]}),
+        pd.DataFrame({"a": [1.5, 2.5]}, dtype="double[pyarrow]"),
     ],
 )
 def test_decimals_are_numbers(table):
     assert read(table).tolist() == [[1.5], [2.5]]
+
+
+def test_very_long_integers_are_numbers():
+    frame = pl.DataFrame({"a": [1, 2**100]}, schema={"a": pl.Int128})
+    assert read(frame).tolist() == [[1.0], [2.0**100]]
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
@@ -156,6 +187,17 @@ def test_another_kind_of_object_is_refused(table):
         open_source(table)
 
 
+def test_what_an_object_says_when_it_cannot_be_converted_is_not_repeated():
+    class Stubborn:
+        def __array__(self, *args, **kwargs):
+            raise RuntimeError("secret")
+
+    with pytest.raises(InputError) as caught:
+        open_source([Stubborn(), Stubborn()])
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
 def test_ragged_sequences_are_refused_without_quoting_them():
     with pytest.raises(InputError, match="no common shape") as caught:
         open_source([[1.0, 77.5], [3.0]])
@@ -184,6 +226,8 @@ def test_duplicated_names_are_refused(table):
         (["a", "a"], "'a' appears twice"),
         ("ab", "sequence of names"),
         ([1, 2], "sequence of names"),
+        ({"a", "b"}, "sequence of names"),
+        (["a", "\ud800"], "not valid Unicode"),
         (7, "sequence of names"),
     ],
 )

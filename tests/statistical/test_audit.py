@@ -67,7 +67,7 @@ def halve_the_noise(monkeypatch):
 
 
 def forget_root_two(monkeypatch):
-    monkeypatch.setattr(second_moment, "_squared_sensitivity", lambda neighbors: 1)
+    monkeypatch.setattr(second_moment, "squared_unit_sensitivity", lambda neighbors: 1)
 
 
 def do_not_clip(monkeypatch):

@@ -48,7 +48,7 @@ def release(
         breaks the promise.
     neighbors : {"replace", "add-remove"}
         Which tables are hard to tell apart: two that differ in one person's row, or two
-        of which one has an additional row. Both take the number of rows as public.
+        of which one has zeros in its place. Both take the number of rows as public.
     columns : sequence of str, optional
         Column names; by default the frame's own, or ``x0, x1, …``.
     missing : {"refuse", "center"}

@@ -63,7 +63,7 @@ class RandomStream:
     def from_seed(cls, seed: int) -> RandomStream:
         """Return the stream of a seed: repeatable, hence not private."""
         number = check_count("seed", seed, low=0)
-        text = f"dpcov simulation, seed {number}".encode()
+        text = f"dpcov simulation, seed {number:x}".encode()
         return cls(hashlib.sha256(text).digest(), simulated=True)
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:

@@ -20,34 +20,17 @@ from dpcov.mechanisms.rounded_gaussian import (
     draw_rounded_gaussian,
     round_scale_up,
 )
-from dpcov.privacy import ApproxDP, Neighbors, gaussian_scale
-from dpcov.releases import NoiseScale, Provenance, Release
+from dpcov.privacy import ApproxDP, gaussian_scale, squared_unit_sensitivity
+from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
 from dpcov.sensitive.gram import MAX_SUM_BITS, Gram
 from dpcov.sensitive.rows import Grid
 from dpcov.version import __version__
 
-__all__ = ["SecondMomentPlan", "frobenius_sensitivity", "plan_second_moment", "release_gram"]
+__all__ = ["SecondMomentPlan", "plan_second_moment", "release_gram"]
 
-MECHANISM = "second moment, rounded Gaussian"
 _DEFAULT_BITS = 20
 _FEWEST_BITS = 4
 _DRAWS_AT_A_TIME = 1 << 20
-
-
-def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
-    """How far one person can move the sum of outer products, in Frobenius norm.
-
-    Notes
-    -----
-    Claim P1. Replacing x by y moves the sum by xxᵀ − yyᵀ, whose squared norm is
-    |x|⁴ + |y|⁴ − 2⟨x, y⟩² ≤ 2R⁴; adding or removing x moves it by |x|² ≤ R².
-
-    Examples
-    --------
-    >>> frobenius_sensitivity(2.0, Neighbors.ADD_REMOVE)
-    4.0
-    """
-    return math.sqrt(_squared_sensitivity(neighbors)) * row_norm**2
 
 
 @dataclass(frozen=True)
@@ -105,7 +88,7 @@ def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> Se
     multiplier = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
     for bits in range(_DEFAULT_BITS, _FEWEST_BITS - 1, -1):
         # (σ₀ Δ)², exactly: a float is a fraction.
-        squared = Fraction(multiplier) ** 2 * _squared_sensitivity(promise.neighbors) * 16**bits
+        squared = Fraction(multiplier) ** 2 * squared_unit_sensitivity(promise.neighbors) * 16**bits
         diagonal = _ceil_sqrt(squared)
         if diagonal <= MAX_SCALE and n_rows * 4**bits <= 2**MAX_SUM_BITS:
             return SecondMomentPlan(
@@ -145,7 +128,7 @@ def release_gram(
         columns=columns,
         provenance=Provenance(
             version=__version__,
-            mechanism=MECHANISM,
+            mechanism=SECOND_MOMENT,
             row_norm=plan.grid.row_norm,
             bits=plan.grid.bits,
             calibrated_for=plan.promise,
@@ -181,11 +164,6 @@ def _to_average(noisy: npt.NDArray[np.int64], plan: SecondMomentPlan) -> npt.NDA
     for row in range(len(matrix) - 1):
         matrix[row + 1 :, row] = matrix[row, row + 1 :]
     return matrix
-
-
-def _squared_sensitivity(neighbors: Neighbors) -> int:
-    """Squared Frobenius sensitivity of the sums, for rows of norm at most 1. Claim P1."""
-    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[neighbors]
 
 
 def _ceil_sqrt(value: Fraction) -> int:

@@ -10,6 +10,7 @@ True
 
 from dpcov.privacy.gaussian import gaussian_delta, gaussian_epsilon, gaussian_scale
 from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureDP
+from dpcov.privacy.sensitivity import frobenius_sensitivity, squared_unit_sensitivity
 
 __all__ = [
     "ApproxDP",
@@ -17,7 +18,9 @@ __all__ = [
     "NoPromise",
     "Promise",
     "PureDP",
+    "frobenius_sensitivity",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_scale",
+    "squared_unit_sensitivity",
 ]

@@ -30,6 +30,8 @@ _ALLOWED_ULPS = 64
 _UNIT = _ALLOWED_ULPS * 2.0**-53
 
 _TINY_DELTA = 1e-300
+_LARGEST_EPSILON = 1e6
+_HUGE = 1e300
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -73,7 +75,11 @@ def gaussian_scale(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     def is_safe(scale: float) -> bool:
         return _log_delta_bound(epsilon, scale) <= log_delta
 
-    return _round_up(_smallest_safe(is_safe, start=1.0) * sensitivity)
+    refusal = "No finite noise scale keeps this promise; raise epsilon or delta."
+    scale = _smallest_safe(is_safe, start=1.0, otherwise=refusal) * sensitivity
+    if math.isinf(scale):
+        raise ParameterError(f"{refusal} The sensitivity is {sensitivity:g}.")
+    return math.nextafter(scale, math.inf)
 
 
 def gaussian_delta(*, epsilon: float, scale: float, sensitivity: float = 1.0) -> float:
@@ -88,6 +94,11 @@ def gaussian_delta(*, epsilon: float, scale: float, sensitivity: float = 1.0) ->
     sensitivity : float, default 1
         ℓ₂ sensitivity of what is released.
 
+    Returns
+    -------
+    float
+        Rounded up, and at least 1e-300: the Gaussian mechanism has no pure promise.
+
     Examples
     --------
     The calibration that is proved for epsilon < 1 only, at sensitivity √2:
@@ -96,10 +107,12 @@ def gaussian_delta(*, epsilon: float, scale: float, sensitivity: float = 1.0) ->
     >>> f"{gaussian_delta(epsilon=1.0, scale=scale, sensitivity=math.sqrt(2)):.2e}"
     '3.74e-05'
     """
-    epsilon = check_number("epsilon", epsilon, low=0.0, high=math.inf, open_low=False)
+    epsilon = check_number(
+        "epsilon", epsilon, low=0.0, high=_LARGEST_EPSILON, open_low=False, open_high=False
+    )
     multiplier = _noise_multiplier(scale, sensitivity)
-    # The last rounding of exp is inside the allowance; a probability is at most 1.
-    return min(1.0, math.exp(_log_delta_bound(epsilon, multiplier)))
+    # The last rounding of exp is inside the allowance. Floats end near 1e-308, delta never.
+    return min(1.0, max(_TINY_DELTA, math.exp(_log_delta_bound(epsilon, multiplier))))
 
 
 def gaussian_epsilon(*, delta: float, scale: float, sensitivity: float = 1.0) -> float:
@@ -130,16 +143,20 @@ def gaussian_epsilon(*, delta: float, scale: float, sensitivity: float = 1.0) ->
     def is_safe(epsilon: float) -> bool:
         return _log_delta_bound(epsilon, multiplier) <= log_delta
 
-    return 0.0 if is_safe(0.0) else _smallest_safe(is_safe, start=1.0)
+    if is_safe(0.0):
+        return 0.0
+    return _smallest_safe(is_safe, start=1.0, otherwise="scale is too small for any epsilon.")
 
 
 def _log_delta_bound(epsilon: float, multiplier: float) -> float:
     """Upper bound of log δ(ε, σ): the computed value plus its possible rounding error."""
     from scipy.special import ndtr  # lazily: scipy.special is slower to import than dpcov
 
-    half_step = 0.5 / multiplier
+    half_step = 0.5 / multiplier if multiplier > 0 else math.inf
     a = half_step - epsilon * multiplier
     minus_b = half_step + epsilon * multiplier
+    if not (a * minus_b < _HUGE):
+        return 0.0  # hardly any noise: delta is at most 1, and that is all that floats can say
     # a and b are off by at most 2^-52 |b|, which moves log φ(a) by |a| times that.
     density_slip = _UNIT * (1.0 + abs(a) * minus_b)
     log_density = -0.5 * a * a - _LOG_SQRT_2PI
@@ -167,15 +184,13 @@ def _log_difference(upper: float, lower: float) -> float:
     return math.log(upper - lower) if upper > lower else -math.inf
 
 
-def _smallest_safe(is_safe: Callable[[float], bool], start: float) -> float:
-    """Return the safe end of a bracket one rounding error wide."""
+def _smallest_safe(is_safe: Callable[[float], bool], start: float, otherwise: str) -> float:
+    """Return the safe end of a bracket one rounding error wide, or refuse."""
     high = start
     while not is_safe(high):
         high *= 2
         if math.isinf(high):
-            raise ParameterError(
-                "No finite noise scale gives this promise; raise epsilon or delta."
-            )
+            raise ParameterError(otherwise)
     low = high / 2
     while is_safe(low):
         high, low = low, low / 2
@@ -189,10 +204,6 @@ def _smallest_safe(is_safe: Callable[[float], bool], start: float) -> float:
             low = middle
 
 
-def _round_up(value: float) -> float:
-    return math.nextafter(value, math.inf)
-
-
 def _noise_multiplier(scale: float, sensitivity: float) -> float:
     # Rounded down: a smaller multiplier promises less.
     ratio = _checked_positive("scale", scale) / _checked_positive("sensitivity", sensitivity)
@@ -200,7 +211,7 @@ def _noise_multiplier(scale: float, sensitivity: float) -> float:
 
 
 def _checked_epsilon(value: float) -> float:
-    return check_number("epsilon", value, low=0.0, high=math.inf)
+    return check_number("epsilon", value, low=0.0, high=_LARGEST_EPSILON, open_high=False)
 
 
 def _checked_delta(value: float) -> float:

@@ -41,7 +41,10 @@ class Neighbors(str, Enum):
         """The relation as a sentence fragment."""
         if self is Neighbors.REPLACE:
             return "tables that differ in the whole row of one person"
-        return "tables of which one has the row of one more person; the number of rows is public"
+        return (
+            "tables of which one has zeros in the place of one person's row; the number of rows "
+            "is public"
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class ApproxDP(Promise):
 
     def __str__(self) -> str:
         return (
-            f"({self.epsilon:g}, {self.delta:g})-differential privacy, "
+            f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy, "
             f"{_relation_name(self.neighbors)} neighbors"
         )
 
@@ -99,7 +102,7 @@ class ApproxDP(Promise):
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
         return (
-            f"{_odds_in_words(self.epsilon)}, except with probability {self.delta:g}. "
+            f"{_odds_in_words(self.epsilon)}, except with probability {_plain(self.delta)}. "
             f"The promise compares {self.neighbors.in_words}."
         )
 
@@ -133,7 +136,8 @@ class PureDP(Promise):
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
 
     def __str__(self) -> str:
-        return f"{self.epsilon:g}-differential privacy, {_relation_name(self.neighbors)} neighbors"
+        relation = _relation_name(self.neighbors)
+        return f"{_plain(self.epsilon)}-differential privacy, {relation} neighbors"
 
     @property
     def in_words(self) -> str:
@@ -167,7 +171,12 @@ class NoPromise(Promise):
 
 
 def _checked_epsilon(value: object) -> float:
-    return check_number("epsilon", value, low=0.0, high=math.inf, advice=_NO_DEFAULT)
+    return check_number("epsilon", value, low=0.0, high=1e6, open_high=False, advice=_NO_DEFAULT)
+
+
+def _plain(number: float) -> str:
+    # All digits: a promise is never printed as smaller than it is.
+    return repr(number).removesuffix(".0")
 
 
 def _relation_name(neighbors: Neighbors) -> str:
@@ -177,18 +186,23 @@ def _relation_name(neighbors: Neighbors) -> str:
 
 
 def _odds_in_words(epsilon: float) -> str:
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else f"e^{epsilon:g}"
+    factor = _three_digits_up(math.exp(epsilon)) if epsilon < 20 else f"e^{_plain(epsilon)}"
     return (
         "Whatever is concluded about a person from this release, the odds of it change by a "
         f"factor of at most {factor} because of that person's own row"
     )
 
 
+def _three_digits_up(value: float) -> str:
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / step) * step:.3g}"
+
+
 def _attack_power(epsilon: float, delta: float, false_alarm: float) -> float:
     alpha = check_number(
         "false_alarm", false_alarm, low=0.0, high=1.0, open_low=False, open_high=False
     )
-    # math.exp overflows past 709, where the first bound is 1 for every alpha > 0.
-    rising = math.exp(min(epsilon, 700.0)) * alpha + delta
+    # math.exp overflows past 709; there the bound says nothing but for alpha = 0.
+    rising = math.exp(epsilon) * alpha + delta if epsilon < 700 else delta + float(alpha > 0)
     falling = 1.0 - math.exp(-epsilon) * max(0.0, 1.0 - alpha - delta)
     return min(1.0, rising, falling)

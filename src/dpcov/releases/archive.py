@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import math
+import secrets
 import zipfile
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -21,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import CorruptFileError, DpcovError, FutureSchemaError
-from dpcov.privacy import ApproxDP
-from dpcov.releases.release import NoiseScale, Provenance, Release
+from dpcov.privacy import ApproxDP, frobenius_sensitivity, gaussian_scale
+from dpcov.releases.release import SECOND_MOMENT, NoiseScale, Provenance, Release
 
 __all__ = ["SCHEMA", "read_release", "write_release"]
 
@@ -33,20 +32,15 @@ _MEMBERS = {"header.npy", "matrix.npy"}
 
 def write_release(release: Release, path: str | PathLike[str]) -> None:
     """Write `release` to `path`: aside first, then renamed."""
-    header = json.dumps(_header(release), ensure_ascii=False, sort_keys=True).encode()
+    header = json.dumps(_header(release), sort_keys=True).encode()
     target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with aside.open("xb") as file:
             _write_members(file, header, release.matrix)
-        # mkstemp's files are private to the user; a release may be read by others.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(target)
+        aside.replace(target)
     except BaseException:
-        with suppress(FileNotFoundError):
-            Path(name).unlink()
+        aside.unlink(missing_ok=True)
         raise
 
 
@@ -97,7 +91,7 @@ def _header(release: Release) -> dict[str, Any]:
 
 
 def _digest(facts: dict[str, Any], matrix: npt.NDArray[np.float64]) -> str:
-    text = json.dumps(facts, ensure_ascii=True, sort_keys=True).encode()
+    text = json.dumps(facts, sort_keys=True).encode()
     digest = hashlib.sha256(text)
     digest.update(np.ascontiguousarray(matrix, dtype="<f8").data)
     return digest.hexdigest()
@@ -126,9 +120,24 @@ def _read_members(file: IO[bytes]) -> Release:
     if facts.pop("sha256") != _digest(facts, matrix):
         raise CorruptFileError("its contents were altered after it was written")
     release = _rebuild(facts, matrix)
-    if facts["promise"] != str(release.promise):
-        raise CorruptFileError("its promise is not that of its origin")
+    _check_promise(release, facts["promise"])
     return release
+
+
+def _check_promise(release: Release, stated: object) -> None:
+    """Refuse a file whose promise is not the one that its noise pays for."""
+    made = release.provenance
+    if stated != str(release.promise) or made.mechanism != SECOND_MOMENT:
+        raise CorruptFileError("its promise is not that of its origin")
+    promise = made.calibrated_for
+    needed = gaussian_scale(
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        sensitivity=frobenius_sensitivity(made.row_norm, promise.neighbors) / release.n_rows,
+    )
+    noise = release.noise_scale
+    if min(noise.diagonal, math.sqrt(2) * noise.off_diagonal) < needed * (1 - 1e-9):
+        raise CorruptFileError("its noise does not pay for its promise")
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -17,7 +17,10 @@ from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
 from dpcov.privacy import ApproxDP, NoPromise, Promise
 
-__all__ = ["NoiseScale", "Provenance", "Release"]
+__all__ = ["SECOND_MOMENT", "NoiseScale", "Provenance", "Release"]
+
+SECOND_MOMENT = "second moment, rounded Gaussian"
+"""The name of the mechanism that releases all second moments."""
 
 
 @dataclass(frozen=True)

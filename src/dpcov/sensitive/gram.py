@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InexactArithmeticError, InputError, ParameterError, SensitiveDataError
+from dpcov.parameters import check_count
 from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
 
 if TYPE_CHECKING:
@@ -115,12 +116,13 @@ class Gram:
     ) -> Gram:
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
         missing = check_missing(missing)
-        threads = threads or _usable_cores()
+        threads = _usable_cores() if threads is None else check_count("threads", threads, low=1)
         sums = np.zeros((n_columns, n_columns), dtype=np.int64)
         n_rows = 0
         with _blas_threads(threads), ThreadPoolExecutor(threads) as pool:
             kernel = _BlockKernel(n_columns, grid, missing, pool)
             for block in blocks:
+                _check_block(block, n_columns, grid)
                 n_rows += len(block)
                 _check_room(n_rows, grid)
                 kernel.add(block, sums)
@@ -218,6 +220,13 @@ class _BlockKernel:
                     "Nothing was released. Install numpy with another BLAS."
                 )
             sums[row] += integers
+
+
+def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid) -> None:
+    if block.ndim != 2 or block.shape[1] != n_columns or block.dtype.kind not in "biuf":
+        raise InputError(f"A block of rows must hold real numbers in {n_columns} columns.")
+    if len(block) > max_block_rows(n_columns, grid):
+        raise InputError(f"A block must have at most {max_block_rows(n_columns, grid)} rows.")
 
 
 def _check_room(n_rows: int, grid: Grid) -> None:

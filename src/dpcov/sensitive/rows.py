@@ -50,8 +50,8 @@ class Grid:
         norm = check_number(
             "row_norm",
             self.row_norm,
-            low=1e-150,
-            high=1e150,
+            low=1e-100,
+            high=1e100,
             open_low=False,
             open_high=False,
             advice="It is a public bound on the Euclidean norm of a row, in the data's units; "
@@ -105,17 +105,18 @@ def quantize_rows(
     hence the same in any order of summation, when it is below 2^53, and is seen to be
     ≥ 2^53 in any order when it is not; those rows are clipped one by one in integers.
     """
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    # Overflow and underflow are meant, and a warning about them would be about the data.
+    with np.errstate(all="ignore"):
         np.multiply(rows, 1.0 / grid.unit, out=out, dtype=np.float64, casting="unsafe")
         np.trunc(out, out=out)
         squared = _squared_norms(out)
-    if squared.max(initial=0.0) <= grid.squared_norm:
-        return
-    for index in np.flatnonzero(~(squared < _EXACT)):
-        out[index] = _quantize_far_row(rows[index], grid, missing)
-    far = np.flatnonzero((squared > grid.squared_norm) & (squared < _EXACT))
-    if len(far):
-        out[far] = _shorten(out[far], squared[far], grid)
+        if squared.max(initial=0.0) <= grid.squared_norm:
+            return
+        for index in np.flatnonzero(~(squared < _EXACT)):
+            out[index] = _quantize_far_row(rows[index], grid, missing)
+        far = np.flatnonzero((squared > grid.squared_norm) & (squared < _EXACT))
+        if len(far):
+            out[far] = _shorten(out[far], squared[far], grid)
 
 
 def _squared_norms(whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -138,7 +139,7 @@ def _enforce_norm(whole: npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.
     this check and not on the machine.
     """
     while True:
-        over = _squared_norms(whole) > grid.squared_norm
+        over = ~(_squared_norms(whole) <= grid.squared_norm)
         if not over.any():
             return whole
         whole[over] -= np.sign(whole[over])
@@ -157,15 +158,14 @@ def _quantize_far_row(
                 "look at other people's rows, or pass missing='center' to read them as 0."
             )
         cells[~finite] = 0.0
-    with np.errstate(over="ignore", under="ignore"):
-        whole = np.trunc(cells * (1.0 / grid.unit))
-        squared = _squared_norms(whole[None, :])
+    whole = np.trunc(cells * (1.0 / grid.unit))
+    squared = _squared_norms(whole[None, :])
     if squared[0] <= grid.squared_norm:
         return whole
     if not squared[0] < _EXACT:
         # A power of two brings the largest cell just below 2^bits, without rounding.
         _, exponent = np.frexp(np.abs(cells).max())
         whole = np.trunc(np.ldexp(cells, grid.bits - int(exponent)))
-        integers = whole.astype(np.int64)
-        squared = np.array([float(np.sum(integers * integers))])
+        # Summed in Python integers: these rows are rare, and the sum may pass 2^63.
+        squared = np.array([float(sum(int(cell) ** 2 for cell in whole))])
     return _shorten(whole[None, :], squared, grid).ravel()

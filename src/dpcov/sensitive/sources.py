@@ -1,7 +1,7 @@
 """Where rows come from: arrays and data frames as blocks of numbers.
 
 Owns the validation of a table's shape, types and column names, all of which are public.
-It never reads a cell in order to decide whether a table is acceptable.
+It never reads a cell of an array or a frame in order to decide whether it is acceptable.
 """
 
 from __future__ import annotations
@@ -52,15 +52,14 @@ def open_source(table: Any, columns: Sequence[str] | None = None) -> RowSource:
     >>> open_source(np.eye(3)).columns
     ('x0', 'x1', 'x2')
     """
-    source = _ArraySource(table) if _is_array_like(table) else _FrameSource(table)
-    if columns is not None:
-        source.columns = _given_names(columns, len(source.columns))
+    kind = _ArraySource if isinstance(table, (np.ndarray, list, tuple)) else _FrameSource
+    source = kind(table, columns)
     _check_shape(source.n_rows, len(source.columns))
     return source
 
 
 class _ArraySource:
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
         self._array = _as_array(table)
         if self._array.ndim != 2:
             raise InputError(f"X must be {_ACCEPTED}; got {self._array.ndim} dimension(s).")
@@ -70,44 +69,44 @@ class _ArraySource:
                 "drop what is not a number."
             )
         self.n_rows = self._array.shape[0]
-        self.columns = tuple(f"x{i}" for i in range(self._array.shape[1]))
+        size = self._array.shape[1]
+        self.columns = _given_names(given, size) if given is not None else _numbered_names(size)
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         for start in range(0, self.n_rows, size):
             block = self._array[start : start + size]
             if isinstance(block, np.ma.MaskedArray):
-                block = np.ma.filled(block.astype(np.float64), np.nan)
+                with np.errstate(all="ignore"):
+                    block = np.ma.filled(block.astype(np.float64), np.nan)
             yield block
 
 
 class _FrameSource:
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
         self._frame = _as_frame(table)
-        self._labels = list(self._frame.columns)
         self.n_rows = len(self._frame)
-        self.columns = _unique_names([str(label) for label in self._labels])
+        self.columns = _frame_names(list(self._frame.columns), given)
         _check_types(self._frame)
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         for start in range(0, self.n_rows, size):
             part = self._frame[start : start + size]
             block = np.empty(part.shape, order="F")
-            for index, label in enumerate(self._labels):
-                block[:, index] = _read_column(part[label])
+            for index, column in enumerate(part.iter_columns()):
+                block[:, index] = _read_column(column, self.columns[index])
             yield block
-
-
-def _is_array_like(table: Any) -> bool:
-    return isinstance(table, (np.ndarray, list, tuple))
 
 
 def _as_array(table: Any) -> npt.NDArray[Any]:
     if isinstance(table, np.ma.MaskedArray):
         return table
+    masked = not isinstance(table, np.ndarray) and any(
+        isinstance(row, np.ma.MaskedArray) for row in table
+    )
     array: npt.NDArray[Any] | None = None
     try:
-        array = np.asarray(table)
-    except (ValueError, TypeError, OverflowError):
+        array = np.ma.stack(table) if masked else np.asarray(table)
+    except Exception:
         array = None  # raised below: a chained exception may quote a cell
     if array is None:
         raise InputError(f"X must be {_ACCEPTED}; these nested sequences have no common shape.")
@@ -138,40 +137,67 @@ def _check_types(frame: nw.DataFrame[Any]) -> None:
             )
 
 
-def _read_column(column: nw.Series[Any]) -> npt.NDArray[Any]:
+def _read_column(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     """Return a numeric or boolean column as an array, nulls as NaN."""
     import narwhals as nw
 
-    # Arrow refuses, and quotes, integers beyond 2^53 that are cast to float: numpy rounds.
-    if column.dtype == nw.Boolean:
-        column = column.cast(nw.Int8)
-    elif column.dtype == nw.Decimal:
-        column = column.cast(nw.Float64)
     array: npt.NDArray[Any] | None = None
     try:
+        # Arrow refuses, and quotes, 64-bit integers that do not fit a float: numpy rounds.
+        if column.dtype == nw.Boolean:
+            column = column.cast(nw.Int8)
+        elif column.dtype in (nw.Decimal, nw.Int128, nw.UInt128):
+            column = column.cast(nw.Float64)
         array = column.to_numpy().astype(np.float64, copy=False)
     except Exception:
         array = None  # whatever the frame's library says may quote a cell: raised below
     if array is None:
-        raise InputError(f"Column {column.name!r} cannot be read as numbers.")
+        kind = type(column.dtype).__name__
+        raise InputError(f"Column {name!r} of type {kind} cannot be read as numbers.")
     return array
 
 
 def _given_names(columns: Any, expected: int) -> tuple[str, ...]:
     try:
-        names = [] if isinstance(columns, str) else list(columns)
+        names = [] if isinstance(columns, (str, set, frozenset, dict)) else list(columns)
     except TypeError:
         names = []
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError("columns must be a sequence of names (strings).")
     if len(names) != expected:
         raise InputError(f"columns has {len(names)} names; X has {expected} columns.")
-    return _unique_names(names)
+    return _unique_names([str(name) for name in names])
+
+
+def _frame_names(labels: list[Any], given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is not None:
+        return _given_names(given, len(labels))
+    if labels and all(isinstance(label, str) and _looks_numeric(label) for label in labels):
+        # A file without a header, read as if it had one: its first person would be public.
+        raise InputError(
+            "Every column name of X is a number, as when a file without a header was read: then "
+            "the names are somebody's row. Read it again, or state the names with columns=."
+        )
+    return _unique_names([str(label) for label in labels])
+
+
+def _looks_numeric(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbered_names(size: int) -> tuple[str, ...]:
+    return tuple(f"x{index}" for index in range(size))
 
 
 def _unique_names(names: list[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in names:
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise InputError("A column name is not valid Unicode text and could not be saved.")
         if name in seen:
             raise InputError(f"Column name {name!r} appears twice; names must differ.")
         seen.add(name)

@@ -1,0 +1,42 @@
+"""Sensitivity: how far one person can move what is computed.
+
+Owns the geometry of the sum of outer products. Pure mathematics: no data.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpcov.privacy.promise import Neighbors
+
+__all__ = ["frobenius_sensitivity", "squared_unit_sensitivity"]
+
+
+def squared_unit_sensitivity(neighbors: Neighbors) -> int:
+    """Return the squared Frobenius sensitivity of Σ x xᵀ for rows of norm at most 1.
+
+    Examples
+    --------
+    >>> squared_unit_sensitivity(Neighbors.REPLACE)
+    2
+    """
+    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[neighbors]
+
+
+def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
+    """How far one person can move the sum of outer products, in Frobenius norm.
+
+    Notes
+    -----
+    Claim P1. Replacing x by y moves the sum by xxᵀ − yyᵀ, whose squared norm is
+    |x|⁴ + |y|⁴ − 2⟨x, y⟩² ≤ 2R⁴; adding or removing x moves it by |x|² ≤ R². The result
+    is rounded up.
+
+    Examples
+    --------
+    >>> round(frobenius_sensitivity(2.0, Neighbors.ADD_REMOVE), 9)
+    4.0
+    """
+    # Three roundings: the square, the root and the product.
+    sensitivity = math.sqrt(squared_unit_sensitivity(neighbors)) * row_norm**2
+    return sensitivity * (1 + 2.0**-50)
