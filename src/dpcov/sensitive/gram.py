@@ -7,12 +7,12 @@ and sent between processes, and it refuses to be printed, converted, or stored.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,11 @@ __all__ = ["MAX_SUM_BITS", "Gram", "max_block_rows"]
 MAX_SUM_BITS = 62
 """n_rows · 4^bits stays at most 2^62: one bit of head-room for the noise."""
 
+T = TypeVar("T")
+
 _BLOCK_BYTES = 64 << 20
 _MIN_BLOCK_ROWS = 1024
-_CHUNK_BYTES = 1 << 20  # rows that one thread prepares at a time stay in its cache
+_CHUNK_BYTES = 4 << 20  # rows that one thread prepares at a time: worth a call, fit for the cache
 
 
 class Gram:
@@ -199,27 +201,32 @@ class _BlockKernel:
             self._whole = np.empty((len(block), block.shape[1]))
         whole = self._whole[: len(block)]
 
-        def prepare(start: int) -> npt.NDArray[np.int64]:
-            part = whole[start : start + self._chunk]
-            quantize_rows(block[start : start + self._chunk], self._grid, self._missing, part)
-            integers = part.astype(np.int64)
+        def prepare(part: slice) -> npt.NDArray[np.int64]:
+            quantize_rows(block[part], self._grid, self._missing, whole[part])
+            integers = whole[part].astype(np.int64)
             image = np.einsum("ij,j->i", integers, self._probe)
             return np.einsum("i,ij->j", image, integers)  # type: ignore[no-any-return]
 
+        def check_and_add(part: slice) -> bool:
+            integers = self._product[part].astype(np.int64)
+            sums[part] += integers
+            return np.array_equal(np.einsum("ij,j->i", integers, self._probe), expected[part])
+
         expected = np.zeros_like(self._probe)
-        starts = range(0, len(block), self._chunk)
-        # A single chunk is not worth a thread.
-        for part in (self._pool.map if len(starts) > 1 else map)(prepare, starts):
-            expected += part
+        for image in self._map(prepare, len(block)):
+            expected += image
         np.matmul(whole.T, whole, out=self._product)
-        for row, line in enumerate(self._product):
-            integers = line.astype(np.int64)
-            if np.einsum("j,j->", integers, self._probe) != expected[row]:
-                raise InexactArithmeticError(
-                    "This machine's matrix product is not exact on integers below 2^53. "
-                    "Nothing was released. Install numpy with another BLAS."
-                )
-            sums[row] += integers
+        if not all(self._map(check_and_add, len(self._product))):
+            raise InexactArithmeticError(
+                "This machine's matrix product is not exact on integers below 2^53. "
+                "Nothing was released. Install numpy with another BLAS."
+            )
+
+    def _map(self, work: Callable[[slice], T], n_rows: int) -> Iterable[T]:
+        """Run `work` on slices of rows, on the threads of the pool."""
+        slices = [slice(start, start + self._chunk) for start in range(0, n_rows, self._chunk)]
+        # A single slice is not worth a thread.
+        return self._pool.map(work, slices) if len(slices) > 1 else map(work, slices)
 
 
 def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid) -> None:
