@@ -17,25 +17,37 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, privacy
+    from dpcov import errors, norms, privacy
+    from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
+    from dpcov.postprocess import Edges, Estimate, RiskCurve
     from dpcov.releases import NoiseScale, Provenance, Release
 
 __all__ = [
+    "Edges",
+    "Estimate",
     "NoiseScale",
     "Provenance",
     "Release",
+    "RiskCurve",
+    "SparseCovariance",
     "__version__",
     "errors",
+    "norms",
     "privacy",
     "release",
 ]
 
 _HOME = {
+    "Edges": "dpcov.postprocess",
+    "Estimate": "dpcov.postprocess",
     "NoiseScale": "dpcov.releases",
     "Provenance": "dpcov.releases",
     "Release": "dpcov.releases",
+    "RiskCurve": "dpcov.postprocess",
+    "SparseCovariance": "dpcov.estimator",
     "errors": "dpcov.errors",
+    "norms": "dpcov.norms",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
 }

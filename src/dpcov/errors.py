@@ -14,6 +14,8 @@
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
     └── MissingExtraError      (ImportError)       an optional part is not installed
 
+    NothingDetectableWarning   (UserWarning)       a release too noisy to show any relation
+
 Claim P8. No message contains a value from the data or anything computed from one, nor
 does an exception chained to it. Column names, shapes and types are public and may appear.
 """
@@ -29,6 +31,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "MissingValueError",
+    "NothingDetectableWarning",
     "ParameterError",
     "ReleaseFileError",
     "SensitiveDataError",
@@ -77,3 +80,7 @@ class InexactArithmeticError(DpcovError, ArithmeticError):
 
 class MissingExtraError(DpcovError, ImportError):
     """A part of dpcov needs a package that is not installed."""
+
+
+class NothingDetectableWarning(UserWarning):
+    """No correlation, however large, could be seen in a release."""

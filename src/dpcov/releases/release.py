@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,10 @@ import numpy.typing as npt
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
 from dpcov.privacy import ApproxDP, NoPromise, Promise
+
+if TYPE_CHECKING:
+    from dpcov.postprocess.estimate import Estimate
+    from dpcov.postprocess.rules import Rule
 
 __all__ = ["SECOND_MOMENT", "NoiseScale", "Provenance", "Release"]
 
@@ -134,6 +139,60 @@ class Release:
         if self.simulated:
             return NoPromise("simulated with a seed")
         return self.provenance.calibrated_for
+
+    def estimate(
+        self,
+        *,
+        rule: str | Rule = "auto",
+        level: str | float = "thinned",
+        gamma: float | None = None,
+        sparse: bool = True,
+        psd: str = "sparse",
+    ) -> Estimate:
+        """Return a sparse, positive semi-definite covariance. Costs no privacy.
+
+        Parameters
+        ----------
+        rule : {"auto", "hard", "soft", "scad", "adaptive-lasso", "empirical-bayes"} or callable
+            How entries off the diagonal are shrunk. ``"auto"`` lets the rules compete when
+            `level` is ``"thinned"``, and is ``"hard"`` otherwise. Your own function takes
+            sizes and a level, both in standard deviations, and returns the shrunk sizes.
+        level : {"thinned", "cai-liu", "paper"} or float
+            How far an entry must stand out to be kept: chosen from the release alone by
+            thinning; Cai and Liu's 2 √(log p) standard deviations; the paper's threshold,
+            with `gamma`; or a number of standard deviations.
+        gamma : float, optional
+            The paper's γ, for ``level="paper"``.
+        sparse : bool, default True
+            Whether thinning must choose a level of at least 1.5, which leaves few entries.
+            If not, dense answers compete too, with the posterior mean under a learned prior.
+        psd : {"sparse", "clip", "none"}
+            The nearest positive semi-definite matrix with the same zeros; negative
+            eigenvalues set to zero, as the paper does, which fills in zeros; or neither.
+
+        Returns
+        -------
+        Estimate
+
+        Warns
+        -----
+        NothingDetectableWarning
+            When the release is too noisy to show any relation. The estimate is diagonal.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> rows[:, 1] = 0.6 * rows[:, 0] + 0.8 * rows[:, 1]
+        >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+        >>> [(edge.first, edge.second) for edge in estimate.edges(fdr=1e-6)]
+        [('x0', 'x1')]
+        """
+        from dpcov.postprocess.estimate import estimate_covariance
+
+        return estimate_covariance(
+            self, rule=rule, level=level, gamma=gamma, sparse=sparse, psd=psd
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to an ``.npz`` file that holds no pickled object.

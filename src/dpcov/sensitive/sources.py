@@ -63,6 +63,8 @@ class _ArraySource:
         self._array = _as_array(table)
         if self._array.ndim != 2:
             raise InputError(f"X must be {_ACCEPTED}; got {self._array.ndim} dimension(s).")
+        if self._array.dtype.kind == "c":
+            raise InputError("Complex data not supported: X must hold real numbers.")
         if self._array.dtype.kind not in "biuf":
             raise InputError(
                 f"X must hold real numbers; got {self._array.dtype.type.__name__}. Convert or "
@@ -205,7 +207,11 @@ def _unique_names(names: list[str]) -> tuple[str, ...]:
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:
+    # The wording that scikit-learn asks of its estimators, and as good as any.
     if n_columns == 0:
-        raise InputError("X has no columns.")
+        raise InputError(
+            f"X has no columns: 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is "
+            "required."
+        )
     if n_rows < 2:
-        raise InputError(f"X must have at least 2 rows; got {n_rows}.")
+        raise InputError(f"X has {n_rows} sample(s), n_samples={n_rows}; at least 2 are needed.")

@@ -1,0 +1,169 @@
+"""SparseCovariance: the thin scikit-learn face of release and estimate.
+
+Owns nothing but the contract: a constructor without logic, ``fit``, and learned
+attributes that end in an underscore and hold no raw data.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError, MissingExtraError
+from dpcov.mechanisms.door import release
+from dpcov.postprocess import Estimate
+from dpcov.postprocess.rules import Rule
+from dpcov.releases import Release
+
+try:
+    from sklearn.covariance import EmpiricalCovariance
+    from sklearn.utils.validation import validate_data
+except ModuleNotFoundError:
+    raise MissingExtraError(
+        "SparseCovariance needs scikit-learn: pip install 'dpcov[sklearn]'"
+    ) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["SparseCovariance"]
+
+
+class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
+    """Sparse covariance with a differential-privacy promise, as a scikit-learn estimator.
+
+    ``fit`` spends the privacy budget once; everything else is post-processing of what was
+    released. Calling ``fit`` again on the same people, as cross-validation does, spends it
+    again.
+
+    Parameters
+    ----------
+    epsilon, delta, row_norm, neighbors, missing, seed
+        See `dpcov.release`. There is no default for the first three.
+    rule, level, gamma, sparse, psd
+        See `dpcov.Release.estimate`.
+
+    Attributes
+    ----------
+    covariance_, correlation_, precision_ : ndarray, shape (n_features, n_features)
+        The estimate, its correlations and its (pseudo-)inverse.
+    support_ : ndarray of bool, shape (n_features, n_features)
+        Which entries are kept.
+    location_ : ndarray, shape (n_features,)
+        Zeros: the mean is not estimated. Center the columns by public values.
+    release_ : Release
+        What was released: noisy matrix, noise scale and promise.
+    estimate_ : Estimate
+        The estimate with its standard errors, intervals and edges.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, when X was a data frame.
+
+    Notes
+    -----
+    ``score``, ``mahalanobis`` and ``error_norm`` mean what they mean in scikit-learn. The
+    first two read rows and return numbers computed from them without noise: on other
+    people's rows they are not covered by the promise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 3))
+    >>> model = SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=4.0).fit(rows)
+    >>> model.covariance_.shape
+    (3, 3)
+    >>> print(model.release_.promise)
+    (1, 1e-06)-differential privacy, replace-one neighbors
+    """
+
+    # What EmpiricalCovariance's own methods look at; not parameters here.
+    store_precision = True
+    assume_centered = True
+
+    covariance_: npt.NDArray[np.float64]
+    correlation_: npt.NDArray[np.float64]
+    precision_: npt.NDArray[np.float64]
+    support_: npt.NDArray[np.bool_]
+    location_: npt.NDArray[np.float64]
+    release_: Release
+    estimate_: Estimate
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        row_norm: float,
+        neighbors: str = "replace",
+        missing: str = "refuse",
+        rule: str | Rule = "auto",
+        level: str | float = "thinned",
+        gamma: float | None = None,
+        sparse: bool = True,
+        psd: str = "sparse",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.row_norm = row_norm
+        self.neighbors = neighbors
+        self.missing = missing
+        self.rule = rule
+        self.level = level
+        self.gamma = gamma
+        self.sparse = sparse
+        self.psd = psd
+        self.seed = seed
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Release the second moments of X and estimate the covariance. Spends the budget.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            One row for each person.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = _plain_numbers(X)
+        released = release(
+            X,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            row_norm=self.row_norm,
+            neighbors=self.neighbors,
+            missing=self.missing,
+            seed=self.seed,
+        )
+        validate_data(self, X, skip_check_array=True)
+        estimate = released.estimate(
+            rule=self.rule, level=self.level, gamma=self.gamma, sparse=self.sparse, psd=self.psd
+        )
+        self.release_ = released
+        self.estimate_ = estimate
+        self.covariance_ = estimate.covariance
+        self.correlation_ = estimate.correlation
+        self.precision_ = estimate.precision
+        self.support_ = estimate.support
+        self.location_ = np.zeros(released.n_columns)
+        return self
+
+
+def _plain_numbers(X: Any) -> Any:
+    """Unpack what scikit-learn accepts and dpcov does not: arrays of Python numbers."""
+    if not (isinstance(X, np.ndarray) and X.dtype == object):
+        return X
+    problem: Exception | None = None
+    try:
+        return X.astype(np.float64)
+    except TypeError:
+        problem = TypeError("Each cell of X: argument must be a string or a real number.")
+    except ValueError:
+        problem = InputError("X must hold real numbers; a cell of it is text.")
+    raise problem

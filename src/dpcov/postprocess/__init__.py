@@ -1,0 +1,7 @@
+"""From a release to an estimate. Costs no privacy; never sees raw rows."""
+
+from dpcov.postprocess.estimate import Estimate, estimate_covariance
+from dpcov.postprocess.inference import Edge, Edges
+from dpcov.postprocess.level import RiskCurve
+
+__all__ = ["Edge", "Edges", "Estimate", "RiskCurve", "estimate_covariance"]

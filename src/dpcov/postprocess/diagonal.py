@@ -1,0 +1,54 @@
+"""Variances: the noisy diagonal, shrunk toward its mean and kept positive.
+
+Owns the diagonal. It is never thresholded: a variance of zero is not a finding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["diagonal_variance", "shrink_diagonal"]
+
+# Below a tenth of its noise a variance cannot be told from zero.
+_FLOOR_IN_NOISE = 0.1
+
+
+def diagonal_variance(
+    variances: npt.NDArray[np.float64], *, noise_scale: float, n_rows: int
+) -> npt.NDArray[np.float64]:
+    """Return the variance of each released variance: privacy noise plus sampling.
+
+    A Gaussian variance σ² estimated from n rows has sampling variance 2σ⁴/n.
+    """
+    return noise_scale**2 + 2.0 * variances**2 / n_rows
+
+
+def shrink_diagonal(
+    noisy: npt.NDArray[np.float64], *, noise_scale: float, n_rows: int
+) -> npt.NDArray[np.float64]:
+    """Return positive variances: James–Stein shrinkage toward their mean, floored.
+
+    Parameters
+    ----------
+    noisy : ndarray, shape (n_columns,)
+        The diagonal of a release.
+    noise_scale : float
+        The noise sd of its entries.
+    n_rows : int
+        The number of rows.
+
+    Examples
+    --------
+    >>> shrink_diagonal(np.array([1.0, 1.2, -0.3]), noise_scale=1.0, n_rows=100).round(2)
+    array([0.63, 0.63, 0.63])
+    >>> shrink_diagonal(np.array([1.0, 2.0, 9.0]), noise_scale=0.01, n_rows=10**6).round(2)
+    array([1., 2., 9.])
+    """
+    mean = noisy.mean()
+    spread = noisy.var(ddof=1) if len(noisy) > 1 else 0.0
+    error = diagonal_variance(noisy, noise_scale=noise_scale, n_rows=n_rows).mean()
+    weight = min(1.0, error / spread) if spread > 0 else 1.0
+    shrunk = mean + (1.0 - weight) * (noisy - mean)
+    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * noise_scale)
+    return floored

@@ -1,0 +1,233 @@
+"""Release → Estimate: the order of the steps.
+
+Owns the value that a statistician wants: a positive semi-definite, sparse covariance with
+standard errors. Everything here is post-processing of a release and costs no privacy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import NothingDetectableWarning
+from dpcov.parameters import check_count, check_number
+from dpcov.postprocess.inference import (
+    Edges,
+    find_edges,
+    load_pandas,
+    smallest_detectable_correlation,
+)
+from dpcov.postprocess.level import Choice, RiskCurve, choose
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from dpcov.postprocess.psd import components, make_psd
+from dpcov.postprocess.rules import Rule
+from dpcov.postprocess.shrinkage import shrink_entries
+from dpcov.releases import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Estimate", "estimate_covariance"]
+
+# The projection stops at this share of the noise of an entry: what is left does not matter.
+_TOLERANCE_IN_NOISE = 1e-3
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A sparse covariance estimate, with what is known about its error.
+
+    Made by `Release.estimate`.
+
+    Parameters
+    ----------
+    release : Release
+        Where it came from.
+    covariance : ndarray, shape (n_columns, n_columns)
+        Exactly symmetric, positive semi-definite (unless ``psd="none"``), and exactly zero
+        off the support (unless ``psd="clip"``). Read-only.
+    support : ndarray of bool, shape (n_columns, n_columns)
+        Which entries are kept. The diagonal always is. Read-only.
+    choice : Choice
+        Rule and level, and the risk curve they were chosen from.
+    psd : str
+        How it was made positive semi-definite.
+    """
+
+    release: Release
+    covariance: Array
+    support: npt.NDArray[np.bool_]
+    choice: Choice
+    psd: str
+
+    def __post_init__(self) -> None:
+        self.covariance.setflags(write=False)
+        self.support.setflags(write=False)
+
+    @property
+    def rule(self) -> str:
+        """The rule that was applied."""
+        return self.choice.rule
+
+    @property
+    def level(self) -> float:
+        """The level, in standard deviations of an entry; infinite when nothing is kept."""
+        return self.choice.level
+
+    @property
+    def risk_curve(self) -> RiskCurve | None:
+        """The estimated risk of every rule at every level, when thinning chose."""
+        return self.choice.curve
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names."""
+        return self.release.columns
+
+    @cached_property
+    def noise(self) -> NoiseModel:
+        """The variances of the columns and of the entries of the release."""
+        return NoiseModel.of(self.release)
+
+    @cached_property
+    def standard_error(self) -> Array:
+        """The standard error of each released entry: privacy noise plus sampling."""
+        result = np.empty_like(self.covariance)
+        for rows in row_blocks(len(result)):
+            np.sqrt(self.noise.interval_variance(rows, self.covariance[rows]), out=result[rows])
+        result.setflags(write=False)
+        return result
+
+    @cached_property
+    def correlation(self) -> Array:
+        """The correlation matrix of the estimate, with ones on its diagonal."""
+        deviation = np.sqrt(np.diag(self.covariance))
+        result: Array = self.covariance / np.outer(deviation, deviation)
+        np.fill_diagonal(result, 1.0)
+        result.setflags(write=False)
+        return result
+
+    @cached_property
+    def precision(self) -> Array:
+        """The inverse of the covariance; its pseudo-inverse where that is singular."""
+        from scipy.linalg import pinvh
+
+        result = np.diag(1.0 / np.diag(self.covariance))
+        for members in components(self.covariance):
+            place = np.ix_(members, members)
+            result[place] = pinvh(self.covariance[place])
+        result.setflags(write=False)
+        return result
+
+    @cached_property
+    def smallest_detectable_correlation(self) -> float:
+        """The correlation that this release would have shown with probability one half."""
+        return smallest_detectable_correlation(self.noise)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals for the entries.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            The probability that an interval covers its entry.
+
+        Returns
+        -------
+        low, high : ndarray, shape (n_columns, n_columns)
+            The released entry ∓ z standard errors. Centered on the release, which is
+            unbiased, and not on the shrunk estimate.
+        """
+        from scipy.special import ndtri
+
+        level = check_number("level", level, low=0.0, high=1.0)
+        margin = float(ndtri(0.5 + level / 2)) * self.standard_error
+        return self.release.matrix - margin, self.release.matrix + margin
+
+    def edges(self, fdr: float = 0.1) -> Edges:
+        """Return the pairs that are related, with a bounded share of false ones.
+
+        Parameters
+        ----------
+        fdr : float, default 0.1
+            The expected share of false pairs on the list, at most.
+        """
+        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+        return find_edges(self.release.matrix, self.covariance, self.noise, self.columns, fdr)
+
+    def sample(self, n_rows: int, *, seed: int | None = None) -> Array:
+        """Draw synthetic rows from the Gaussian with this covariance and mean zero.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many.
+        seed : int, optional
+            For repeatable rows. They cost no privacy either way.
+        """
+        from scipy.linalg import eigh
+
+        n_rows = check_count("n_rows", n_rows, low=1)
+        generator = np.random.default_rng(seed)
+        rows = generator.standard_normal((n_rows, len(self.columns)))
+        deviation = np.sqrt(np.diag(self.covariance))
+        linked = components(self.covariance)
+        for members in linked:
+            values, vectors = eigh(self.covariance[np.ix_(members, members)])
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            rows[:, members] = rows[:, members] @ root.T
+        alone = np.setdiff1d(np.arange(len(deviation)), np.concatenate([[], *linked]))
+        rows[:, alone.astype(np.intp)] *= deviation[alone.astype(np.intp)]
+        return rows
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the covariance as a pandas data frame with the column names."""
+        names = list(self.columns)
+        frame: pd.DataFrame = load_pandas().DataFrame(self.covariance, index=names, columns=names)
+        return frame
+
+    def __repr__(self) -> str:
+        size = len(self.columns)
+        kept = (int(self.support.sum()) - size) // 2
+        return (
+            f"Estimate({size} columns, {kept} of {size * (size - 1) // 2} pairs kept, "
+            f"{self.rule} at {self.level:.2f} sd, psd={self.psd!r})"
+        )
+
+
+def estimate_covariance(
+    release: Release,
+    *,
+    rule: str | Rule = "auto",
+    level: str | float = "thinned",
+    gamma: float | None = None,
+    sparse: bool = True,
+    psd: str = "sparse",
+) -> Estimate:
+    """Turn a release into a sparse, positive semi-definite covariance. Costs no privacy.
+
+    See `dpcov.Release.estimate` for the parameters.
+    """
+    noise = NoiseModel.of(release)
+    choice = choose(release.matrix, noise, rule=rule, level=level, gamma=gamma, sparse=sparse)
+    shrunk = shrink_entries(release.matrix, noise, choice)
+    support = shrunk != 0
+    tolerance = _TOLERANCE_IN_NOISE * noise.typical_deviation
+    covariance = make_psd(shrunk, method=psd, tolerance=tolerance)
+    detectable = smallest_detectable_correlation(noise)
+    if detectable > 1:
+        warnings.warn(
+            "Nothing is detectable in this release: a correlation would have to be "
+            f"{detectable:.2g} to stand out. The estimate is its diagonal. More rows, a larger "
+            "epsilon or a smaller row_norm would help.",
+            NothingDetectableWarning,
+            stacklevel=3,
+        )
+    return Estimate(release, covariance, support, choice, psd)

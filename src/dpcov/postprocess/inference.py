@@ -1,0 +1,155 @@
+"""Inference: intervals and trusted edges, from the release and its noise model.
+
+Owns statements about single entries. They are about the released values, which are
+unbiased for the second moments of the clipped rows, and not about the shrunk ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import MissingExtraError
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Edge", "Edges", "find_edges", "load_pandas", "smallest_detectable_correlation"]
+
+_SHOWN = 10
+
+Array = npt.NDArray[np.float64]
+
+
+class Edge(NamedTuple):
+    """One pair of columns whose covariance is not zero."""
+
+    first: str
+    second: str
+    value: float
+    standard_error: float
+    q_value: float
+
+
+@dataclass(frozen=True)
+class Edges:
+    """A table of pairs, the surest first. Iterate over it, or turn it into a data frame.
+
+    Parameters
+    ----------
+    first, second : tuple of str
+        Column names.
+    value, standard_error : ndarray
+        The released covariance and its standard error.
+    q_value : ndarray
+        The smallest false discovery rate at which the pair is on the list.
+    """
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    value: Array
+    standard_error: Array
+    q_value: Array
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[Edge]:
+        return map(
+            Edge._make,
+            zip(
+                self.first,
+                self.second,
+                self.value.tolist(),
+                self.standard_error.tolist(),
+                self.q_value.tolist(),
+                strict=True,
+            ),
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self)} edges"]
+        lines += [
+            f"  {edge.first} – {edge.second}: {edge.value:+.4g} "
+            f"(se {edge.standard_error:.2g}, q {edge.q_value:.2g})"
+            for edge, _ in zip(self, range(_SHOWN), strict=False)
+        ]
+        if len(self) > _SHOWN:
+            lines.append(f"  … and {len(self) - _SHOWN} more")
+        return "\n".join(lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table as a pandas data frame."""
+        frame: pd.DataFrame = load_pandas().DataFrame(list(self), columns=list(Edge._fields))
+        return frame
+
+
+def find_edges(
+    matrix: Array, covariance: Array, noise: NoiseModel, columns: tuple[str, ...], fdr: float
+) -> Edges:
+    """Return the pairs with a false discovery rate of at most `fdr`.
+
+    Benjamini and Hochberg (1995) on z = y / √v, v being the variance of an entry without
+    covariance. Only entries with p ≤ fdr can be on the list, so no others are sorted.
+    """
+    rows_of, columns_of, p_values = _candidates(matrix, noise, fdr)
+    order = np.argsort(p_values, kind="stable")
+    n_pairs = len(matrix) * (len(matrix) - 1) // 2
+    ranked = p_values[order] * n_pairs / np.arange(1, len(order) + 1)
+    q_values = np.minimum.accumulate(ranked[::-1])[::-1]
+    chosen = order[q_values <= fdr]
+    i, j = rows_of[chosen], columns_of[chosen]
+    variance = noise.variances[i] * noise.variances[j] + covariance[i, j] ** 2
+    return Edges(
+        first=tuple(columns[index] for index in i),
+        second=tuple(columns[index] for index in j),
+        value=matrix[i, j],
+        standard_error=np.sqrt(variance / noise.n_rows + noise.off_diagonal**2),
+        q_value=np.minimum(q_values[q_values <= fdr], 1.0),
+    )
+
+
+def _candidates(
+    matrix: Array, noise: NoiseModel, fdr: float
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Array]:
+    """Return the pairs above the diagonal with a two-sided p-value of at most `fdr`."""
+    from scipy.special import ndtr, ndtri
+
+    cutoff = -ndtri(fdr / 2)
+    parts = []
+    for rows in row_blocks(len(matrix)):
+        columns = slice(rows.start, None)
+        size = np.abs(matrix[rows, columns]) / np.sqrt(noise.block(rows, columns))
+        i, j = np.nonzero(np.triu(size >= cutoff, k=1))
+        parts.append((i + rows.start, j + rows.start, 2.0 * ndtr(-size[i, j])))
+    i, j, p_values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return i, j, p_values
+
+
+def smallest_detectable_correlation(noise: NoiseModel) -> float:
+    """Return the correlation that a test of all pairs finds with probability one half.
+
+    The test keeps the chance of any false edge at 5 % (Bonferroni); the columns have the
+    median variance. Above 1 the release cannot show any relation.
+    """
+    from scipy.special import ndtri
+
+    size = len(noise.variances)
+    n_pairs = max(1, size * (size - 1) // 2)
+    cutoff = -float(ndtri(0.05 / (2 * n_pairs)))
+    return cutoff * noise.typical_deviation / float(np.median(noise.variances))
+
+
+def load_pandas() -> ModuleType:
+    """Import pandas, or say how to install it."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise MissingExtraError("Data frames need pandas: pip install 'dpcov[frames]'") from None
+    return pd

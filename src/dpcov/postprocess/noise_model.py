@@ -1,0 +1,99 @@
+"""The variance of every entry of a release, from the release alone.
+
+Owns what is known about error: privacy noise, whose scale is public, plus sampling
+error, from the estimated variances. Works by blocks of rows, so that no matrix of
+variances is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
+from dpcov.releases import Release
+
+__all__ = ["NoiseModel", "row_blocks"]
+
+_BLOCK_ENTRIES = 1 << 18
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Variances of the columns and of the entries of a release.
+
+    Parameters
+    ----------
+    variances : ndarray, shape (n_columns,)
+        Shrunk, positive column variances.
+    n_rows : int
+        The number of rows behind the release.
+    off_diagonal, diagonal : float
+        The sd of the privacy noise.
+
+    Examples
+    --------
+    >>> model = NoiseModel(np.array([1.0, 4.0]), n_rows=100, off_diagonal=0.1, diagonal=0.14)
+    >>> model.block(slice(0, 1))
+    array([[0.02, 0.05]])
+    """
+
+    variances: Array
+    n_rows: int
+    off_diagonal: float
+    diagonal: float
+
+    @classmethod
+    def of(cls, release: Release) -> NoiseModel:
+        """Return the noise model of a release."""
+        noise = release.noise_scale
+        variances = shrink_diagonal(
+            np.diag(release.matrix), noise_scale=noise.diagonal, n_rows=release.n_rows
+        )
+        return cls(variances, release.n_rows, noise.off_diagonal, noise.diagonal)
+
+    def block(self, rows: slice, columns: slice = slice(None)) -> Array:
+        """Return the variances of unrelated pairs: σ_i² σ_j² / n + τ².
+
+        An entry whose covariance is not zero has σ_ij² / n more: see `interval_variance`.
+        """
+        # The product comes first: it is the same number for (i, j) and (j, i).
+        product = np.outer(self.variances[rows], self.variances[columns])
+        product /= self.n_rows
+        product += self.off_diagonal**2
+        return product
+
+    def signal(self, rows: slice, columns: slice = slice(None)) -> Array:
+        """Return what a correlation of 1 would be in the units of the matrix: σ_i σ_j."""
+        deviations = np.sqrt(self.variances)
+        return np.outer(deviations[rows], deviations[columns])
+
+    @property
+    def typical_deviation(self) -> float:
+        """The sd of an entry between two columns of middling variance."""
+        middle = float(np.median(self.variances))
+        return float(np.sqrt(middle**2 / self.n_rows + self.off_diagonal**2))
+
+    def diagonal_variance(self) -> Array:
+        """Return the variances of the released diagonal."""
+        return diagonal_variance(self.variances, noise_scale=self.diagonal, n_rows=self.n_rows)
+
+    def interval_variance(self, rows: slice, covariance: Array) -> Array:
+        """Return the variances of the entries of some rows at an estimated covariance."""
+        variance = self.block(rows) + covariance**2 / self.n_rows
+        start = rows.indices(len(self.variances))[0]
+        local = np.arange(len(variance))
+        variance[local, start + local] = self.diagonal_variance()[rows]
+        return variance
+
+
+def row_blocks(n_columns: int) -> Iterator[slice]:
+    """Yield slices of rows of about a quarter of a million entries each."""
+    height = max(1, _BLOCK_ENTRIES // n_columns)
+    for start in range(0, n_columns, height):
+        yield slice(start, min(start + height, n_columns))

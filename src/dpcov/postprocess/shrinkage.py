@@ -1,0 +1,84 @@
+"""Shrinkage: a choice of rule and level, applied to all entries off the diagonal.
+
+Owns the sparse matrix before it is made positive semi-definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.postprocess.empirical_bayes import EmpiricalBayes
+from dpcov.postprocess.level import Choice
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from dpcov.postprocess.rules import apply_rule
+from dpcov.postprocess.thinning import signal_edges
+
+__all__ = ["shrink_entries"]
+
+_TABLE = np.linspace(-12.0, 12.0, 12 * 2 * 32 + 1)
+
+Array = npt.NDArray[np.float64]
+Shrink = Callable[[Array, Array, Array], Array]
+
+
+def shrink_entries(matrix: Array, noise: NoiseModel, choice: Choice) -> Array:
+    """Return the shrunk matrix: exactly symmetric, with the shrunk variances on its diagonal.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n_columns, n_columns)
+        The released matrix.
+    noise : NoiseModel
+        The variances of its columns and entries.
+    choice : Choice
+        Rule and level.
+    """
+    result = np.zeros_like(matrix)
+    if np.isfinite(choice.level):
+        shrink = _shrinkage(noise, choice)
+        for rows in row_blocks(len(matrix)):
+            # Every step is the same for (i, j) and (j, i), so symmetry is exact.
+            deviation = np.sqrt(noise.block(rows))
+            z = matrix[rows] / deviation
+            level = _levels(choice, deviation)
+            result[rows] = shrink(z, level, noise.signal(rows) / deviation) * deviation
+    np.fill_diagonal(result, noise.variances)
+    return result
+
+
+def _levels(choice: Choice, deviation: Array) -> Array:
+    if choice.threshold is not None:
+        return choice.threshold / deviation
+    return np.asarray(choice.level)
+
+
+def _shrinkage(noise: NoiseModel, choice: Choice) -> Shrink:
+    rule = choice.shrink
+    if isinstance(rule, EmpiricalBayes):
+        return _posterior_shrinkage(noise, rule)
+
+    def shrink(z: Array, level: Array, signal: Array) -> Array:
+        return np.copysign(apply_rule(rule, np.abs(z), level), z)
+
+    return shrink
+
+
+def _posterior_shrinkage(noise: NoiseModel, prior: EmpiricalBayes) -> Shrink:
+    """Tabulate the posterior mean for each group of signal strength."""
+    borders = signal_edges(noise)
+    tables = [prior.posterior_mean(_TABLE, group) for group in range(len(borders) + 1)]
+
+    def shrink(z: Array, level: Array, signal: Array) -> Array:
+        size = np.abs(z)
+        fitted = np.where(size > level, z, 0.0)
+        near = np.nonzero((size > level) & (size < _TABLE[-1]))
+        group = np.searchsorted(borders, signal[near])
+        for number, table in enumerate(tables):
+            here = tuple(axis[group == number] for axis in near)
+            fitted[here] = np.interp(z[here], _TABLE, table)
+        return fitted
+
+    return shrink
