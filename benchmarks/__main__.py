@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 
-from benchmarks import release
+from benchmarks import estimate, release
+from benchmarks.accuracy import study
+from benchmarks.measure import Table
 
-_TABLES = {"release": release.tables}
+_TABLES: dict[str, Callable[[], Iterator[Table]]] = {
+    "release": release.tables,
+    "estimate": estimate.tables,
+    "accuracy": study.tables,
+}
 
 
 def main(names: list[str]) -> None:
@@ -19,4 +26,5 @@ def main(names: list[str]) -> None:
             print(table.to_markdown(), end="\n\n", flush=True)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -6,6 +6,7 @@ truth is known; the release is a real one, with noise from the operating system.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import dpcov
-from dpcov.errors import DpcovError
+from dpcov.errors import DpcovError, NothingDetectableWarning
 from dpcov.privacy import ApproxDP
 
 __all__ = ["demo"]
@@ -26,6 +27,7 @@ _TOPICS = ("sleep", "stress", "income", "reading", "exercise", "mood")
 _ITEMS = 5
 _WITHIN_TOPIC = (0.6, 0.5, 0.4, 0.3, 0.2, 0.0)  # correlation of two items of a topic
 _SHOWN = 8
+_FDR = 0.05
 _DATA_SEED = 20
 
 
@@ -35,6 +37,10 @@ class _Survey:
     columns: list[str]
     truth: npt.NDArray[np.float64]
     row_norm: float
+
+    def true_covariance(self, first: str, second: str) -> float:
+        """Return what the release should have found."""
+        return float(self.truth[self.columns.index(first), self.columns.index(second)])
 
 
 def demo(
@@ -56,8 +62,15 @@ def demo(
     except DpcovError as error:
         raise typer.BadParameter(str(error)) from None
     console.print(_promise_panel(survey, release))
-    console.print(_pairs_table(survey, release))
-    console.print(_what_was_learned(survey, release))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NothingDetectableWarning)
+        estimate = release.estimate()
+    edges = estimate.edges(fdr=_FDR)
+    if len(edges):
+        console.print(_edges_table(survey, edges))
+    console.print(_what_was_learned(survey, estimate, edges))
+    for warning in caught:
+        console.print(f"[bold]Warning:[/bold] {warning.message}")
 
 
 def _simulate_survey(people: int) -> _Survey:
@@ -99,33 +112,39 @@ def _attack_lines(release: dpcov.Release) -> list[str]:
     ]
 
 
-def _pairs_table(survey: _Survey, release: dpcov.Release) -> Table:
-    table = Table(title=f"The {_SHOWN} largest released covariances", title_justify="left")
+def _edges_table(survey: _Survey, edges: dpcov.Edges) -> Table:
+    table = Table(
+        title=f"The {_SHOWN} surest of {len(edges)} related pairs (false discovery rate {_FDR:g})",
+        title_justify="left",
+    )
     for heading in ("column", "column"):
         table.add_column(heading)
-    for heading in ("released", "± noise sd", "truth"):
+    for heading in ("covariance", "± standard error", "truth"):
         table.add_column(heading, justify="right")
-    first, second = np.triu_indices(release.n_columns, k=1)
-    order = np.argsort(-np.abs(release.matrix[first, second]))[:_SHOWN]
-    for i, j in zip(first[order], second[order], strict=True):
+    for edge in list(edges)[:_SHOWN]:
         table.add_row(
-            release.columns[i],
-            release.columns[j],
-            f"{release.matrix[i, j]:+.3f}",
-            f"{release.noise_scale.off_diagonal:.3f}",
-            f"{survey.truth[i, j]:+.2f}",
+            edge.first,
+            edge.second,
+            f"{edge.value:+.3f}",
+            f"{edge.standard_error:.3f}",
+            f"{survey.true_covariance(edge.first, edge.second):+.2f}",
         )
     return table
 
 
-def _what_was_learned(survey: _Survey, release: dpcov.Release) -> str:
-    above = np.triu_indices(release.n_columns, k=1)
-    related = survey.truth[above] != 0
-    largest = np.argsort(-np.abs(release.matrix[above]))[: related.sum()]
-    found = int(related[largest].sum())
-    error = np.linalg.norm(release.matrix - survey.truth, 2) / np.linalg.norm(survey.truth, 2)
+def _what_was_learned(survey: _Survey, estimate: dpcov.Estimate, edges: dpcov.Edges) -> str:
+    true_pairs = int((np.triu(survey.truth, k=1) != 0).sum())
+    found = sum(survey.true_covariance(edge.first, edge.second) != 0 for edge in edges)
+    raw, shrunk = (
+        dpcov.norms.relative_error(matrix, survey.truth)
+        for matrix in (estimate.release.matrix, estimate.covariance)
+    )
     return (
-        f"[bold]Learned:[/bold] of the {related.sum()} truly related pairs among {related.size}, "
-        f"{found} are among the {related.sum()} largest released ones.\n"
-        f"Relative error of the released matrix, spectral norm: {error:.3f}."
+        f"[bold]Learned:[/bold] {found} of the {true_pairs} truly related pairs, and "
+        f"{len(edges) - found} that are not.\n"
+        f"Relative error, spectral norm: {shrunk:.3f} for the estimate "
+        f"({estimate.choice.in_words}, chosen from the release alone), {raw:.3f} for the "
+        "release.\n"
+        f"A correlation of {estimate.smallest_detectable_correlation:.2f} would have stood out "
+        "with probability one half."
     )

@@ -198,7 +198,7 @@ class Estimate:
         kept = (int(self.support.sum()) - size) // 2
         return (
             f"Estimate({size} columns, {kept} of {size * (size - 1) // 2} pairs kept, "
-            f"{self.rule} at {self.level:.2f} sd, psd={self.psd!r})"
+            f"{self.choice.in_words}, psd={self.psd!r})"
         )
 
 
@@ -225,7 +225,7 @@ def estimate_covariance(
     if detectable > 1:
         warnings.warn(
             "Nothing is detectable in this release: a correlation would have to be "
-            f"{detectable:.2g} to stand out. The estimate is its diagonal. More rows, a larger "
+            f"{detectable:.2g} to stand out. Trust its diagonal at most. More rows, a larger "
             "epsilon or a smaller row_norm would help.",
             NothingDetectableWarning,
             stacklevel=3,

@@ -98,10 +98,13 @@ def find_edges(
     Benjamini and Hochberg (1995) on z = y / √v, v being the variance of an entry without
     covariance. Only entries with p ≤ fdr can be on the list, so no others are sorted.
     """
-    rows_of, columns_of, p_values = _candidates(matrix, noise, fdr)
-    order = np.argsort(p_values, kind="stable")
+    from scipy.special import ndtr
+
+    rows_of, columns_of, sizes = _candidates(matrix, noise, fdr)
+    # By size and not by p-value, which is 0 beyond 38 sd.
+    order = np.argsort(-sizes, kind="stable")
     n_pairs = len(matrix) * (len(matrix) - 1) // 2
-    ranked = p_values[order] * n_pairs / np.arange(1, len(order) + 1)
+    ranked = 2.0 * ndtr(-sizes[order]) * n_pairs / np.arange(1, len(order) + 1)
     q_values = np.minimum.accumulate(ranked[::-1])[::-1]
     chosen = order[q_values <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
@@ -119,7 +122,7 @@ def _candidates(
     matrix: Array, noise: NoiseModel, fdr: float
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Array]:
     """Return the pairs above the diagonal with a two-sided p-value of at most `fdr`."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
     cutoff = -ndtri(fdr / 2)
     parts = []
@@ -127,9 +130,9 @@ def _candidates(
         columns = slice(rows.start, None)
         size = np.abs(matrix[rows, columns]) / np.sqrt(noise.block(rows, columns))
         i, j = np.nonzero(np.triu(size >= cutoff, k=1))
-        parts.append((i + rows.start, j + rows.start, 2.0 * ndtr(-size[i, j])))
-    i, j, p_values = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return i, j, p_values
+        parts.append((i + rows.start, j + rows.start, size[i, j]))
+    i, j, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return i, j, sizes
 
 
 def smallest_detectable_correlation(noise: NoiseModel) -> float:

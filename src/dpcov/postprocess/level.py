@@ -79,6 +79,13 @@ class Choice:
     threshold: float | None = None
     curve: RiskCurve | None = None
 
+    @property
+    def in_words(self) -> str:
+        """The rule and its level, or that nothing is kept."""
+        if math.isinf(self.level):
+            return "diagonal only"
+        return f"{self.rule} at {self.level:.2f} sd"
+
 
 def choose(
     matrix: Array,

@@ -1,8 +1,9 @@
 """Positive semi-definite and still sparse.
 
 Owns the last step: the nearest matrix, in Frobenius norm, that is positive semi-definite
-and zero wherever the sparse matrix is zero. All work is done per connected component of
-the support; a component that is positive definite already costs one Cholesky.
+and zero wherever the sparse matrix is zero, up to a tolerance far below the noise. All
+work is done per connected component of the support; a component that is positive definite
+already costs one Cholesky.
 
 The projection onto {PSD} ∩ {support} is the dual problem min ½ |(A + Z)₊|² over matrices Z
 that vanish on the support. Its gradient is the part of (A + Z)₊ off the support. Gradient
@@ -13,6 +14,8 @@ the PSD step only, the other set being linear); Nesterov's momentum with restart
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,8 +25,8 @@ __all__ = ["METHODS", "components", "make_psd"]
 
 METHODS = ("sparse", "clip", "none")
 
-# What is left below zero after the projection is lifted by a shift of the diagonal: at most
-# this share of `tolerance`, unless a huge component runs out of steps first.
+# Steps of the projection: fewer for large components, where each costs a decomposition. What
+# is left below zero is lifted by a shift of the diagonal.
 _MOST_STEPS, _FEWEST_STEPS, _STEPS_AT_1000 = 200, 4, 20
 _LARGE = 400  # beyond this size the negative eigenpairs alone are cheaper
 
@@ -41,17 +44,22 @@ def make_psd(matrix: Array, *, method: str, tolerance: float) -> Array:
         Project onto PSD matrices with the same zeros; set negative eigenvalues to zero, as
         the paper does, which fills in the zeros of a component; or do nothing.
     tolerance : float
-        Stop when the smallest eigenvalue is above minus this; the rest is a shift.
+        Stop when no entry off the support is larger than this; the rest is a shift.
     """
     check_choice("psd", method, METHODS)
     if method == "none":
         return matrix
-    repair = _clip if method == "clip" else _project
     for members in components(matrix):
+        everything = len(members) == len(matrix)
         place = np.ix_(members, members)
-        part = matrix[place]
-        if not _is_positive_definite(part):
-            matrix[place] = repair(part, tolerance)
+        part = matrix if everything else matrix[place]
+        if _is_positive_definite(part):
+            continue
+        repaired = _positive_part(part) if method == "clip" else _project(part, tolerance)
+        _lift(repaired)
+        if everything:
+            return repaired
+        matrix[place] = repaired
     return matrix
 
 
@@ -60,46 +68,41 @@ def components(matrix: Array) -> list[npt.NDArray[np.intp]]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    count, label = connected_components(csr_array(matrix != 0), directed=False)
+    number, label = connected_components(csr_array(matrix != 0), directed=False)
     order = np.argsort(label, kind="stable")
-    sizes = np.bincount(label, minlength=count)
+    sizes = np.bincount(label, minlength=number)
     groups = np.split(order, np.cumsum(sizes)[:-1])
     return [group for group in groups if len(group) > 1]
-
-
-def _is_positive_definite(part: Array) -> bool:
-    from scipy.linalg import LinAlgError, cholesky
-
-    try:
-        cholesky(part, lower=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True
-
-
-def _clip(part: Array, tolerance: float) -> Array:
-    return _lift(_positive_part(part))
 
 
 def _project(part: Array, tolerance: float) -> Array:
     """Accelerated Dykstra: the nearest PSD matrix with the zeros of `part`."""
     zero = part == 0
-    dual, momentum, best = np.zeros_like(part), np.zeros_like(part), part
+    dual, momentum = np.zeros_like(part), np.zeros_like(part)
     weight = 1.0
-    for _ in range(_steps(len(part))):
+    steps = _steps(len(part))
+    for step in count(1):
         positive = _positive_part(part + momentum)
-        gradient = np.where(zero, positive, 0.0)
-        positive[zero] = 0.0
-        best = positive
-        if _is_positive_definite(best + tolerance * np.eye(len(part))):
-            break
-        step = momentum - gradient
-        if np.sum(gradient * (step - dual)) > 0:
-            weight = 1.0  # the momentum points uphill: start it again
+        gradient = np.multiply(positive, zero)
+        positive -= gradient
+        if step >= steps or max(gradient.max(), -gradient.min()) <= tolerance:
+            return positive
+        momentum -= gradient
+        # Now `momentum` is the new dual point. If it lies uphill, the momentum starts again.
+        if _inner(gradient, momentum) > _inner(gradient, dual):
+            weight = 1.0
         heavier = 0.5 + np.sqrt(0.25 + weight * weight)
-        momentum = step + (weight - 1.0) / heavier * (step - dual)
-        dual, weight = step, heavier
-    return _lift(best)
+        share = (weight - 1.0) / heavier
+        dual *= -share
+        gradient[...] = momentum
+        momentum *= 1.0 + share
+        momentum += dual
+        dual, weight = gradient, heavier
+    raise AssertionError("unreachable: the loop ends by returning")
+
+
+def _inner(a: Array, b: Array) -> float:
+    return float(np.einsum("ij,ij->", a, b))
 
 
 def _steps(size: int) -> int:
@@ -117,16 +120,26 @@ def _positive_part(part: Array) -> Array:
         return root @ root.T
     # Large: the negative eigenpairs alone, and what they take away.
     values, vectors = eigh(part, driver="evr", subset_by_value=(-np.inf, 0.0), check_finite=False)
-    excess: Array = vectors * np.sqrt(np.maximum(-values, 0.0))
-    return part + excess @ excess.T
+    vectors *= np.sqrt(np.maximum(-values, 0.0))
+    positive: Array = vectors @ vectors.T
+    positive += part
+    return positive
 
 
-def _lift(part: Array) -> Array:
-    """Shift the diagonal so that no eigenvalue is negative."""
+def _is_positive_definite(part: Array) -> bool:
+    from scipy.linalg import LinAlgError, cholesky
+
+    try:
+        cholesky(part, lower=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+def _lift(part: Array) -> None:
+    """Shift the diagonal, in place, so that no eigenvalue is negative."""
     from scipy.linalg import eigvalsh
 
     lowest = float(eigvalsh(part, subset_by_index=(0, 0), check_finite=False)[0])
     rounding = len(part) * np.finfo(float).eps * float(np.abs(np.diag(part)).max())
-    if lowest < rounding:
-        part = part + (rounding - lowest) * np.eye(len(part))
-    return part
+    part[np.diag_indices(len(part))] += max(0.0, rounding - lowest)

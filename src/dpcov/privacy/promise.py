@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from dpcov.parameters import check_choice, check_number
 
@@ -84,6 +85,10 @@ class ApproxDP(Promise):
     delta: float
     neighbors: Neighbors
 
+    if TYPE_CHECKING:  # the relation may be given by its name
+
+        def __init__(self, epsilon: float, delta: float, neighbors: Neighbors | str) -> None: ...
+
     def __post_init__(self) -> None:
         epsilon = _checked_epsilon(self.epsilon)
         advice = f"The Gaussian release needs delta > 0. {_WHAT_DELTA_IS}"
@@ -130,6 +135,10 @@ class PureDP(Promise):
 
     epsilon: float
     neighbors: Neighbors
+
+    if TYPE_CHECKING:  # the relation may be given by its name
+
+        def __init__(self, epsilon: float, neighbors: Neighbors | str) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _checked_epsilon(self.epsilon))

@@ -1,0 +1,1 @@
+"""How near estimates come to known truths."""

@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpcov.postprocess.diagonal import shrink_diagonal
+
+
+@given(
+    hnp.arrays(np.float64, st.integers(1, 20), elements=st.floats(-100, 100)),
+    st.floats(1e-6, 10),
+    st.integers(2, 10**6),
+)
+def test_variances_are_positive_and_no_further_apart_than_before(noisy, noise, n_rows):
+    shrunk = shrink_diagonal(noisy, noise_scale=noise, n_rows=n_rows)
+    assert (shrunk >= 0.1 * noise * (1 - 1e-12)).all()
+    assert np.ptp(shrunk) <= np.ptp(noisy) + 0.1 * noise + 1e-9
+
+
+def test_variances_without_noise_are_left_alone():
+    noisy = np.array([1.0, 2.0, 5.0])
+    shrunk = shrink_diagonal(noisy, noise_scale=1e-9, n_rows=10**12)
+    assert shrunk == pytest.approx(noisy)
+
+
+def test_shrinkage_lowers_the_error():
+    generator = np.random.default_rng(0)
+    truth = generator.uniform(0.8, 1.2, size=200)
+    noisy = truth + 0.3 * generator.standard_normal(200)
+    shrunk = shrink_diagonal(noisy, noise_scale=0.3, n_rows=10**6)
+    assert np.sum((shrunk - truth) ** 2) < 0.3 * np.sum((noisy - truth) ** 2)

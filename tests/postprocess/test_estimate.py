@@ -1,0 +1,233 @@
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_limits
+
+import dpcov
+from dpcov.errors import MissingExtraError, NothingDetectableWarning, ParameterError
+from postprocess.simulation import band, release_of
+
+SIZE = 30
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return band(SIZE)
+
+
+@pytest.fixture(scope="module")
+def release(truth):
+    return release_of(truth, n_rows=50_000)
+
+
+@pytest.fixture(scope="module")
+def estimate(release):
+    return release.estimate()
+
+
+def test_it_is_near_the_truth_and_better_than_the_release(release, estimate, truth):
+    error = dpcov.norms.relative_error(estimate.covariance, truth)
+    assert error < 0.1
+    assert error < 0.6 * dpcov.norms.relative_error(release.matrix, truth)
+
+
+def test_it_is_symmetric_psd_and_zero_off_its_support(estimate):
+    covariance = estimate.covariance
+    assert (covariance == covariance.T).all()
+    assert np.linalg.eigvalsh(covariance)[0] >= -1e-12
+    assert not covariance[~estimate.support].any()
+    assert np.diag(estimate.support).all()
+
+
+def test_the_support_holds_the_true_pairs(estimate, truth):
+    assert estimate.support[truth != 0].all()
+
+
+def test_it_cannot_be_changed(estimate):
+    for array in (estimate.covariance, estimate.support, estimate.correlation):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 0
+
+
+def test_correlations_have_ones_on_the_diagonal(estimate):
+    assert (np.diag(estimate.correlation) == 1).all()
+    assert np.abs(estimate.correlation).max() <= 1 + 1e-12
+
+
+def test_the_precision_is_the_inverse(estimate):
+    assert estimate.precision @ estimate.covariance == pytest.approx(np.eye(SIZE), abs=1e-8)
+
+
+def test_a_singular_covariance_has_a_pseudo_inverse():
+    size = 20
+    truth = np.full((size, size), 0.99) + 0.01 * np.eye(size)
+    estimate = release_of(truth, n_rows=3000).estimate(psd="clip")
+    product = estimate.covariance @ estimate.precision @ estimate.covariance
+    assert product == pytest.approx(estimate.covariance, abs=1e-6)
+
+
+def test_synthetic_rows_have_the_covariance(estimate):
+    rows = estimate.sample(200_000, seed=1)
+    assert rows.shape == (200_000, SIZE)
+    assert rows.T @ rows / len(rows) == pytest.approx(estimate.covariance, abs=0.02)
+    assert (estimate.sample(5, seed=1) == estimate.sample(5, seed=1)).all()
+
+
+def test_the_frame_has_the_names(estimate):
+    frame = estimate.to_frame()
+    assert list(frame.columns) == list(frame.index) == list(estimate.columns)
+    assert (frame.to_numpy() == estimate.covariance).all()
+
+
+def test_edges_are_a_table_of_the_surest_pairs(estimate, truth):
+    edges = estimate.edges(fdr=0.01)
+    assert len(edges) >= SIZE - 1
+    first = next(iter(edges))
+    assert first.q_value <= 0.01
+    assert abs(int(first.first[1:]) - int(first.second[1:])) == 1
+    assert (np.diff(edges.q_value) >= 0).all()
+    frame = edges.to_frame()
+    assert list(frame.columns) == ["first", "second", "value", "standard_error", "q_value"]
+    assert repr(edges).splitlines()[0] == f"{len(edges)} edges"
+    assert "more" in repr(edges)
+
+
+def test_no_edges_are_an_empty_table():
+    edges = release_of(np.eye(10), n_rows=500).estimate(level=3).edges(fdr=1e-9)
+    assert len(edges) == 0
+    assert edges.to_frame().empty
+
+
+def test_intervals_are_centered_on_the_release(release, estimate):
+    low, high = estimate.interval(level=0.95)
+    assert (low + high) / 2 == pytest.approx(release.matrix)
+    assert (high - low) / 2 == pytest.approx(1.95996 * estimate.standard_error, rel=1e-4)
+
+
+def test_the_same_release_gives_the_same_bytes(release, estimate):
+    again = release.estimate()
+    assert again.covariance.tobytes() == estimate.covariance.tobytes()
+    assert (again.rule, again.level) == (estimate.rule, estimate.level)
+
+
+def test_threads_do_not_change_the_answer():
+    release = release_of(band(60, 0.45), n_rows=4000)
+    answers = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            answers.append(release.estimate())
+    for other in answers[1:]:
+        assert (other.rule, other.level) == (answers[0].rule, answers[0].level)
+        assert (other.support == answers[0].support).all()
+        assert np.abs(other.covariance - answers[0].covariance).max() < 1e-10
+
+
+def test_a_saved_release_gives_the_same_estimate(release, estimate, tmp_path):
+    release.save(tmp_path / "r.npz")
+    assert (
+        dpcov.Release.load(tmp_path / "r.npz").estimate().covariance == estimate.covariance
+    ).all()
+
+
+@pytest.mark.parametrize("psd", ["sparse", "clip", "none"])
+@pytest.mark.parametrize("level", ["thinned", "cai-liu", 2.5])
+def test_every_combination_of_steps_gives_an_estimate(release, psd, level):
+    estimate = release.estimate(psd=psd, level=level, rule="scad")
+    assert estimate.rule == "scad"
+    assert np.isfinite(estimate.covariance).all()
+
+
+def test_the_paper_s_road_can_be_taken(release, truth):
+    estimate = release.estimate(level="paper", gamma=0.0, rule="hard", psd="clip")
+    assert dpcov.norms.relative_error(estimate.covariance, truth) < 0.2
+
+
+def test_one_column_is_its_variance():
+    release = dpcov.release(np.ones((100, 1)), epsilon=5, delta=1e-3, row_norm=1)
+    for rule in ("auto", "empirical-bayes"):
+        estimate = release.estimate(rule=rule)
+        assert estimate.covariance.shape == (1, 1)
+        assert estimate.support.all()
+    assert len(estimate.edges()) == 0
+    assert release.estimate(rule="empirical-bayes", level=2).rule == "hard"
+
+
+def test_a_hopeless_release_says_what_it_could_have_shown():
+    rows = np.random.default_rng(0).normal(size=(50, 20))
+    release = dpcov.release(rows, epsilon=0.1, delta=1e-6, row_norm=6)
+    with pytest.warns(NothingDetectableWarning, match="Nothing is detectable"):
+        estimate = release.estimate()
+    assert estimate.smallest_detectable_correlation > 1
+    assert estimate.level == math.inf
+    assert (estimate.covariance == np.diag(np.diag(estimate.covariance))).all()
+    assert (np.diag(estimate.covariance) > 0).all()
+
+
+def test_a_good_release_does_not_warn(release):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert release.estimate().smallest_detectable_correlation < 0.2
+
+
+def test_the_smallest_detectable_correlation_is_detected_half_of_the_time():
+    size, n_rows = 12, 20_000
+    found = 0
+    for seed in range(60):
+        release = release_of(np.eye(size), n_rows=n_rows, seed=seed)
+        detectable = release.estimate(level=3).smallest_detectable_correlation
+        release = release_of(
+            band(size, 0)
+            + detectable
+            * (
+                np.eye(size, k=1) * (np.arange(size) == 0)[:, None]
+                + np.eye(size, k=-1) * (np.arange(size) == 1)[:, None]
+            ),
+            n_rows=n_rows,
+            seed=seed + 1000,
+        )
+        estimate = release.estimate(level=3)
+        z = release.matrix[0, 1] / np.sqrt(estimate.noise.block(slice(0, 1))[0, 1])
+        found += z > 3.4
+    assert 12 < found < 50
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.interval(level=1.0), "level must lie in"),
+        (lambda e: e.edges(fdr=0), "fdr must lie in"),
+        (lambda e: e.edges(fdr="x"), "fdr must be"),
+        (lambda e: e.sample(0), "n_rows must"),
+    ],
+)
+def test_impossible_questions_are_refused(estimate, call, message):
+    with pytest.raises(ParameterError, match=message):
+        call(estimate)
+
+
+@pytest.mark.parametrize("options", [{"psd": "ridge"}, {"rule": "x"}, {"level": "x"}])
+def test_unknown_options_list_the_choices(release, options):
+    with pytest.raises(ParameterError, match="must be one of"):
+        release.estimate(**options)
+
+
+def test_without_pandas_frames_say_what_to_install(estimate, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"dpcov\[frames\]"):
+        estimate.to_frame()
+
+
+def test_it_travels_by_pickle(estimate):
+    copy = pickle.loads(pickle.dumps(estimate))
+    assert (copy.covariance == estimate.covariance).all()
+    assert copy.release == estimate.release
+
+
+def test_its_repr_says_what_was_kept(estimate):
+    assert repr(estimate).startswith("Estimate(30 columns, ")
+    assert "psd='sparse'" in repr(estimate)
+    assert isinstance(pd.DataFrame(estimate.edges()), pd.DataFrame)

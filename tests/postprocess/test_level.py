@@ -1,0 +1,98 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpcov.errors import ParameterError
+from dpcov.postprocess.level import EMPIRICAL_BAYES, choose
+from dpcov.postprocess.noise_model import NoiseModel
+from dpcov.postprocess.rules import RULES
+from postprocess.simulation import band, release_of
+
+
+@pytest.fixture(scope="module")
+def release():
+    return release_of(band(40), n_rows=20_000)
+
+
+@pytest.fixture(scope="module")
+def noise(release):
+    return NoiseModel.of(release)
+
+
+def test_cai_liu_is_its_formula(release, noise):
+    choice = choose(release.matrix, noise, level="cai-liu")
+    assert choice.level == pytest.approx(2 * math.sqrt(math.log(40)))
+    assert choice.rule == "hard"
+
+
+def test_the_paper_s_threshold_is_its_formula(release, noise):
+    choice = choose(release.matrix, noise, level="paper", gamma=0.5)
+    root = math.sqrt(math.log(40))
+    expected = 0.5 * root / math.sqrt(20_000) + 4 * release.noise_scale.off_diagonal * root
+    assert choice.threshold == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_number_is_a_number_of_standard_deviations(release, noise):
+    assert choose(release.matrix, noise, level=3, rule="soft").level == 3.0
+
+
+def test_thinning_keeps_the_whole_risk_curve(release, noise):
+    curve = choose(release.matrix, noise).curve
+    assert set(curve.risk) == {*RULES, EMPIRICAL_BAYES}
+    assert all(len(risk) == len(curve.levels) for risk in curve.risk.values())
+    assert curve.levels[0] == pytest.approx(1.5)
+
+
+def test_thinning_chooses_near_the_lowest_risk(release, noise):
+    choice = choose(release.matrix, noise)
+    curve = choice.curve
+    least = min(risk.min() for risk in curve.risk.values())
+    chosen = curve.risk[choice.rule][np.argmin(np.abs(curve.levels - choice.level))]
+    assert least < 0
+    assert chosen <= 0.99 * least
+
+
+def test_one_rule_alone_can_be_thinned(release, noise):
+    for rule in ("soft", EMPIRICAL_BAYES):
+        choice = choose(release.matrix, noise, rule=rule)
+        assert choice.rule == rule
+        assert set(choice.curve.risk) == {rule}
+
+
+def test_a_rule_of_your_own_can_be_thinned(release, noise):
+    def firm(size, level):
+        return np.where(size > level, size, 0.0)
+
+    choice = choose(release.matrix, noise, rule=firm)
+    assert choice.rule == "firm"
+    assert math.isfinite(choice.level)
+
+
+def test_nothing_is_kept_when_there_is_nothing(noise):
+    for seed in range(5):
+        release = release_of(np.eye(40), n_rows=5000, seed=seed)
+        assert choose(release.matrix, NoiseModel.of(release)).level == math.inf
+
+
+def test_a_dense_answer_may_have_any_level(release, noise):
+    assert choose(release.matrix, noise, sparse=False).curve.levels[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": "best"}, "'thinned', 'cai-liu', 'paper', or a number; got 'best'"),
+        ({"level": -1}, "level must"),
+        ({"level": math.nan}, "level must"),
+        ({"level": None}, "level must"),
+        ({"rule": "lasso"}, "rule must be one of"),
+        ({"rule": None}, "rule must be one of"),
+        ({"level": "paper"}, "needs gamma"),
+        ({"level": "paper", "gamma": -1}, "gamma must"),
+        ({"gamma": 1}, "gamma is for level='paper'"),
+    ],
+)
+def test_impossible_choices_are_refused(release, noise, options, message):
+    with pytest.raises(ParameterError, match=message):
+        choose(release.matrix, noise, **options)

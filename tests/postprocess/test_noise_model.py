@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+
+MODEL = NoiseModel(np.array([1.0, 2.0, 0.3]), n_rows=50, off_diagonal=0.1, diagonal=0.2)
+
+
+def test_the_variance_of_an_entry_is_sampling_plus_noise():
+    expected = np.outer(MODEL.variances, MODEL.variances) / 50 + 0.01
+    assert MODEL.block(slice(None)) == pytest.approx(expected)
+
+
+def test_blocks_are_parts_of_the_whole_and_exactly_symmetric():
+    whole = MODEL.block(slice(None))
+    assert (MODEL.block(slice(1, 3), slice(0, 2)) == whole[1:3, 0:2]).all()
+    assert (whole == whole.T).all()
+
+
+def test_interval_variances_count_the_covariance_and_the_diagonal():
+    covariance = np.array([[1.0, 0.5, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 0.3]])
+    variance = MODEL.interval_variance(slice(1, 3), covariance[1:3])
+    assert variance[0, 0] == pytest.approx(2.0 / 50 + 0.01 + 0.25 / 50)
+    assert variance[0, 1] == pytest.approx(0.04 + 2 * 4.0 / 50)
+    assert variance[1, 2] == pytest.approx(0.04 + 2 * 0.09 / 50)
+
+
+@pytest.mark.parametrize("size", [1, 7, 600, 5000])
+def test_row_blocks_cover_every_row_once(size):
+    rows = [row for block in row_blocks(size) for row in range(size)[block]]
+    assert rows == list(range(size))

@@ -1,0 +1,143 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+import dpcov
+from dpcov import SparseCovariance
+from dpcov.errors import InputError, MissingValueError
+
+ROWS = np.random.default_rng(0).normal(size=(5000, 4)) @ np.diag([1.0, 0.5, 2.0, 1.0])
+BUDGET = {"epsilon": 2.0, "delta": 1e-6, "row_norm": 6.0}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return SparseCovariance(**BUDGET).fit(ROWS)
+
+
+def test_every_check_of_scikit_learn_passes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tiny tables: nothing is detectable
+        results = check_estimator(
+            SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0), on_skip=None, on_fail="raise"
+        )
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    skipped = [result["check_name"] for result in results if result["status"] == "skipped"]
+    assert skipped in ([], ["check_array_api_input"])
+
+
+def test_learned_attributes_are_those_of_the_estimate(fitted):
+    assert (fitted.covariance_ == fitted.estimate_.covariance).all()
+    assert (fitted.precision_ == fitted.get_precision()).all()
+    assert (fitted.support_ == fitted.estimate_.support).all()
+    assert (np.diag(fitted.correlation_) == 1).all()
+    assert (fitted.location_ == 0).all()
+    assert fitted.n_features_in_ == 4
+    assert fitted.release_.promise == dpcov.privacy.ApproxDP(2.0, 1e-6, "replace")
+
+
+def test_methods_mean_what_they_mean_in_scikit_learn(fitted):
+    plain = EmpiricalCovariance(assume_centered=True).fit(ROWS)
+    assert fitted.score(ROWS) == pytest.approx(plain.score(ROWS), rel=0.02)
+    assert fitted.error_norm(plain.covariance_) < 0.2
+    assert fitted.mahalanobis(ROWS[:5]) == pytest.approx(plain.mahalanobis(ROWS[:5]), rel=0.2)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_names(make):
+    frame = make({name: ROWS[:, i] for i, name in enumerate("abcd")})
+    model = SparseCovariance(**BUDGET, seed=1).fit(frame)
+    assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
+    assert model.release_.columns == ("a", "b", "c", "d")
+    assert (model.covariance_ == SparseCovariance(**BUDGET, seed=1).fit(ROWS).covariance_).all()
+
+
+def test_it_works_in_a_pipeline():
+    pipeline = make_pipeline(FunctionTransformer(lambda X: X / 2), SparseCovariance(**BUDGET))
+    covariance = pipeline.fit(ROWS)[-1].covariance_
+    assert np.diag(covariance) == pytest.approx([0.25, 0.0625, 1.0, 0.25], abs=0.1)
+
+
+def test_a_clone_has_the_parameters_and_not_the_fit(fitted):
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "covariance_")
+
+
+def test_fit_never_writes_a_parameter():
+    model = SparseCovariance(**BUDGET, rule="soft", level=2)
+    before = model.get_params()
+    model.fit(ROWS)
+    assert model.get_params() == before
+
+
+def test_a_pickle_holds_the_fit(fitted):
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert (copy.covariance_ == fitted.covariance_).all()
+    assert copy.release_ == fitted.release_
+
+
+@pytest.mark.claim("P8")
+def test_the_fitted_state_holds_no_raw_data():
+    marker = 0.4242424242
+    rows = ROWS.copy()
+    rows[7] = marker
+    model = SparseCovariance(**BUDGET).fit(pd.DataFrame(rows, columns=list("abcd")))
+    assert np.float64(marker).tobytes() not in pickle.dumps(model)
+    arrays = [array for array in walk(model) if isinstance(array, np.ndarray)]
+    assert arrays
+    assert all(len(rows) not in array.shape for array in arrays)
+
+
+def walk(value, seen=None):
+    """Yield everything that can be reached from a value."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    children = []
+    if isinstance(value, dict):
+        children = list(value.values())
+    elif isinstance(value, (list, tuple)):
+        children = list(value)
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        children = list(vars(value).values())
+    for child in children:
+        yield from walk(child, seen)
+
+
+def test_failing_to_fit_learns_nothing():
+    model = SparseCovariance(epsilon=-1, delta=1e-6, row_norm=1)
+    with pytest.raises(dpcov.errors.ParameterError):
+        model.fit(ROWS)
+    assert not hasattr(model, "covariance_")
+    with pytest.raises(MissingValueError):
+        SparseCovariance(**BUDGET).fit(np.full((5, 2), np.nan))
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    "cell", ["987654 kg", {"weight": 987654}, [987654, 1]], ids=["text", "dict", "list"]
+)
+def test_no_error_quotes_a_cell(cell):
+    rows = np.ones((5, 2), dtype=object)
+    rows[3, 1] = cell
+    with pytest.raises((InputError, TypeError)) as caught:
+        SparseCovariance(**BUDGET).fit(rows)
+    assert "987654" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_an_array_of_python_numbers_is_read():
+    model = SparseCovariance(**BUDGET, seed=1).fit(ROWS.astype(object))
+    assert (model.covariance_ == SparseCovariance(**BUDGET, seed=1).fit(ROWS).covariance_).all()
