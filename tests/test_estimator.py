@@ -116,6 +116,13 @@ def walk(value, seen=None):
         yield from walk(child, seen)
 
 
+def test_impossible_options_are_refused_before_anything_is_released(monkeypatch):
+    monkeypatch.setattr("dpcov.estimator.release", None)
+    for options in ({"rule": "x"}, {"psd": "x"}, {"level": "x"}, {"level": "paper"}):
+        with pytest.raises(dpcov.errors.ParameterError):
+            SparseCovariance(**BUDGET, **options).fit(ROWS)
+
+
 def test_failing_to_fit_learns_nothing():
     model = SparseCovariance(epsilon=-1, delta=1e-6, row_norm=1)
     with pytest.raises(dpcov.errors.ParameterError):

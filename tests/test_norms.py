@@ -65,6 +65,21 @@ def test_what_is_not_a_finite_matrix_is_refused(matrix):
         operator_norm(matrix)
 
 
+def test_very_large_and_small_matrices_have_norms():
+    matrix = np.random.default_rng(0).normal(size=(3, 3))
+    norm = operator_norm(matrix, 3)
+    assert operator_norm(matrix * 1e300, 3) == pytest.approx(norm * 1e300)
+    assert operator_norm(matrix * 1e-300, 3) == pytest.approx(norm * 1e-300)
+    assert operator_norm(np.zeros((2, 2)), 3) == 0.0
+
+
+def test_a_truth_of_zeros_and_complex_matrices_are_refused():
+    with pytest.raises(ParameterError, match="truth of zeros"):
+        relative_error(np.eye(2), np.zeros((2, 2)))
+    with pytest.raises(ParameterError, match="real numbers"):
+        operator_norm(np.eye(2) * 1j, 3)
+
+
 def test_matrices_of_different_shape_are_refused():
     with pytest.raises(ParameterError, match="differ in shape"):
         relative_error(np.eye(2), np.eye(3))

@@ -15,6 +15,7 @@
     └── MissingExtraError      (ImportError)       an optional part is not installed
 
     NothingDetectableWarning   (UserWarning)       a release too noisy to show any relation
+    WeakPromiseWarning         (UserWarning)       a delta that allows to publish somebody's row
 
 Claim P8. No message contains a value from the data or anything computed from one, nor
 does an exception chained to it. Column names, shapes and types are public and may appear.
@@ -35,6 +36,7 @@ __all__ = [
     "ParameterError",
     "ReleaseFileError",
     "SensitiveDataError",
+    "WeakPromiseWarning",
 ]
 
 
@@ -84,3 +86,7 @@ class MissingExtraError(DpcovError, ImportError):
 
 class NothingDetectableWarning(UserWarning):
     """No correlation, however large, could be seen in a release."""
+
+
+class WeakPromiseWarning(UserWarning):
+    """Delta is so large that the promise protects nobody in particular."""

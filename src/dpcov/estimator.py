@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError
 from dpcov.mechanisms.door import release
-from dpcov.postprocess import Estimate
+from dpcov.postprocess.estimate import Estimate, check_options
 from dpcov.postprocess.rules import Rule
 from dpcov.releases import Release
 
@@ -35,8 +35,9 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     """Sparse covariance with a differential-privacy promise, as a scikit-learn estimator.
 
     ``fit`` spends the privacy budget once; everything else is post-processing of what was
-    released. Calling ``fit`` again on the same people, as cross-validation does, spends it
-    again.
+    released. The promise is about the rows that ``fit`` is given: a step before it that
+    learns from the data (StandardScaler, an imputer, PCA) is not covered, and one that
+    calls ``fit`` again on the same people (GridSearchCV) spends the budget each time.
 
     Parameters
     ----------
@@ -131,6 +132,14 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         -------
         self
         """
+        options: dict[str, Any] = {
+            "rule": self.rule,
+            "level": self.level,
+            "gamma": self.gamma,
+            "sparse": self.sparse,
+            "psd": self.psd,
+        }
+        check_options(**options)
         X = _plain_numbers(X)
         released = release(
             X,
@@ -142,9 +151,11 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
             seed=self.seed,
         )
         validate_data(self, X, skip_check_array=True)
-        estimate = released.estimate(
-            rule=self.rule, level=self.level, gamma=self.gamma, sparse=self.sparse, psd=self.psd
-        )
+        names = getattr(X, "columns", ())
+        if not hasattr(self, "feature_names_in_") and _are_names(names):
+            # scikit-learn before 1.8 does not know the names of polars frames.
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        estimate = released.estimate(**options)
         self.release_ = released
         self.estimate_ = estimate
         self.covariance_ = estimate.covariance
@@ -153,6 +164,10 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.support_ = estimate.support
         self.location_ = np.zeros(released.n_columns)
         return self
+
+
+def _are_names(names: Any) -> bool:
+    return len(names) > 0 and all(isinstance(name, str) for name in names)
 
 
 def _plain_numbers(X: Any) -> Any:

@@ -52,11 +52,13 @@ def operator_norm(matrix: npt.ArrayLike, w: float = 2.0) -> float:
     """
     a = _checked(matrix)
     w = check_number("w", w, low=1.0, high=math.inf, open_low=False, open_high=False)
-    if w == 1 or w == 2 or math.isinf(w):
-        return float(np.linalg.norm(a, w))
+    largest = float(np.abs(a).max())
+    if w == 1 or w == 2 or math.isinf(w) or largest == 0:
+        return float(np.linalg.norm(a, w)) if largest else 0.0
+    a = a / largest  # powers of very large or small entries would leave the floats
     starts = [np.ones(a.shape[1]), np.linalg.svd(a)[2][0]]
     starts += [np.eye(a.shape[1])[np.argmax(np.linalg.norm(a, w, axis=0))]]
-    return max(_climb(a, start, w) for start in starts)
+    return largest * max(_climb(a, start, w) for start in starts)
 
 
 def relative_error(estimate: npt.ArrayLike, truth: npt.ArrayLike, w: float = 2.0) -> float:
@@ -70,6 +72,8 @@ def relative_error(estimate: npt.ArrayLike, truth: npt.ArrayLike, w: float = 2.0
     a, b = _checked(estimate), _checked(truth)
     if a.shape != b.shape:
         raise ParameterError(f"The matrices differ in shape: {a.shape} and {b.shape}.")
+    if not b.any():
+        raise ParameterError("An error cannot be relative to a truth of zeros.")
     return operator_norm(a - b, w) / operator_norm(b, w)
 
 
@@ -96,7 +100,10 @@ def _dual(x: Array, w: float) -> Array:
 
 
 def _checked(matrix: npt.ArrayLike) -> Array:
-    a = np.asarray(matrix, dtype=np.float64)
+    a = np.asarray(matrix)
+    if a.dtype.kind not in "biuf":
+        raise ParameterError("A norm needs a matrix of real numbers.")
+    a = a.astype(np.float64)
     if a.ndim != 2 or a.size == 0 or not np.isfinite(a).all():
         raise ParameterError("A norm needs a finite matrix with two dimensions.")
     return a

@@ -102,4 +102,4 @@ def _refuse(message: str, advice: str = "") -> NoReturn:
 
 def _kind(value: object) -> str:
     # The type, never the value: an array passed by mistake may hold people's data.
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"

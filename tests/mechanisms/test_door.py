@@ -8,7 +8,13 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.errors import DpcovError, InputError, MissingValueError, ParameterError
+from dpcov.errors import (
+    DpcovError,
+    InputError,
+    MissingValueError,
+    ParameterError,
+    WeakPromiseWarning,
+)
 from dpcov.mechanisms import door
 from dpcov.privacy import ApproxDP, NoPromise
 
@@ -81,6 +87,11 @@ def test_the_same_seed_gives_the_same_bytes_from_every_kind_of_table():
         release = dpcov.release(table, **BUDGET, columns=names, seed=5)
         assert release.matrix.tobytes() == expected
         assert release.columns == ("a", "b", "c")
+
+
+def test_a_delta_above_one_over_n_is_warned_of():
+    with pytest.warns(WeakPromiseWarning, match="above 1 / n_rows"):
+        dpcov.release(ROWS, epsilon=1, delta=0.01, row_norm=1)
 
 
 def test_any_seed_of_any_size_works():

@@ -1,4 +1,3 @@
-import math
 import pickle
 import warnings
 
@@ -162,7 +161,6 @@ def test_a_hopeless_release_says_what_it_could_have_shown():
     with pytest.warns(NothingDetectableWarning, match="Nothing is detectable"):
         estimate = release.estimate()
     assert estimate.smallest_detectable_correlation > 1
-    assert estimate.level == math.inf
     assert (estimate.covariance == np.diag(np.diag(estimate.covariance))).all()
     assert (np.diag(estimate.covariance) > 0).all()
 
@@ -202,11 +200,23 @@ def test_the_smallest_detectable_correlation_is_detected_half_of_the_time():
         (lambda e: e.edges(fdr=0), "fdr must lie in"),
         (lambda e: e.edges(fdr="x"), "fdr must be"),
         (lambda e: e.sample(0), "n_rows must"),
+        (lambda e: e.sample(1, seed=-1), "seed must"),
     ],
 )
 def test_impossible_questions_are_refused(estimate, call, message):
     with pytest.raises(ParameterError, match=message):
         call(estimate)
+
+
+def test_sparse_is_true_or_false(release):
+    with pytest.raises(ParameterError, match="sparse must be True or False"):
+        release.estimate(sparse="no")
+
+
+def test_edges_can_be_indexed(estimate):
+    edges = estimate.edges()
+    assert edges[0] == next(iter(edges))
+    assert edges[-1].q_value == edges.q_value[-1]
 
 
 @pytest.mark.parametrize("options", [{"psd": "ridge"}, {"rule": "x"}, {"level": "x"}])

@@ -72,7 +72,25 @@ def test_a_rule_of_your_own_can_be_thinned(release, noise):
 def test_nothing_is_kept_when_there_is_nothing(noise):
     for seed in range(5):
         release = release_of(np.eye(40), n_rows=5000, seed=seed)
-        assert choose(release.matrix, NoiseModel.of(release)).level == math.inf
+        noise = NoiseModel.of(release)
+        level = choose(release.matrix, noise).level
+        z = np.abs(release.matrix) / np.sqrt(noise.block(slice(None)))
+        np.fill_diagonal(z, 0.0)
+        assert z.max() < level
+
+
+@pytest.mark.parametrize("size", [2, 12, 30])
+def test_a_single_outstanding_pair_is_kept(size):
+    truth = np.eye(size)
+    truth[0, 1] = truth[1, 0] = 0.45
+    kept = 0
+    for seed in range(10):
+        release = release_of(truth, n_rows=400 * size, epsilon=4, seed=seed)
+        choice = choose(release.matrix, NoiseModel.of(release))
+        z = release.matrix[0, 1] / NoiseModel.of(release).typical_deviation
+        assert z > 5
+        kept += z > choice.level
+    assert kept == 10
 
 
 def test_a_dense_answer_may_have_any_level(release, noise):

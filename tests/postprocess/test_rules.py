@@ -44,7 +44,7 @@ def test_a_level_for_each_entry_is_allowed(name):
 
 
 def test_an_unknown_rule_is_answered_with_the_known_ones():
-    with pytest.raises(ParameterError, match=r"'hard', 'soft', 'scad', 'adaptive-lasso'"):
+    with pytest.raises(ParameterError, match=r"'auto', 'hard', 'soft', 'scad', 'adaptive-lasso'"):
         find_rule("garrote")
 
 

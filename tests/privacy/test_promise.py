@@ -54,9 +54,10 @@ def test_the_bare_promise_says_nothing():
         _ = Promise().in_words
 
 
-def test_the_odds_in_words_are_e_to_the_epsilon():
-    assert "factor of at most 7.39" in PureDP(2, "replace").in_words
-    assert "e^1000" in PureDP(1000, "replace").in_words
+def test_the_words_are_the_definition():
+    assert "probability at most 7.39 q as it is" in PureDP(2, "replace").in_words
+    assert "at most 2.72 q + 1e-06 as it is" in ApproxDP(1, 1e-6, "replace").in_words
+    assert "e^1000 q" in PureDP(1000, "replace").in_words
 
 
 @given(st.floats(1e-3, 50), st.floats(1e-12, 0.5), st.floats(0, 1))
@@ -81,4 +82,4 @@ def test_a_promise_is_never_printed_as_smaller_than_it_is():
     promise = ApproxDP(1.0000049, 1.2345644e-6, "replace")
     assert str(promise).startswith("(1.0000049, 1.2345644e-06)")
     assert "1.2345644e-06" in promise.in_words
-    assert "at most 4.49" in PureDP(1.5, "replace").in_words
+    assert "at most 4.49 q" in PureDP(1.5, "replace").in_words

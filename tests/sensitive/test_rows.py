@@ -17,7 +17,7 @@ any_float = st.floats(allow_nan=True, allow_infinity=True)
 tables = hnp.arrays(
     np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=any_float
 )
-grids = st.builds(Grid, row_norm=st.floats(1e-100, 1e100), bits=st.integers(1, 24))
+grids = st.builds(Grid, row_norm=st.floats(1e-20, 1e20), bits=st.integers(1, 24))
 
 
 def quantize(rows, grid=GRID, missing="center"):
@@ -95,7 +95,7 @@ def test_a_denormal_row_is_zero():
     assert not quantize(np.full((1, 3), 5e-324)).any()
 
 
-@pytest.mark.parametrize("row_norm", [1e-100, 1e100])
+@pytest.mark.parametrize("row_norm", [1e-20, 1e20])
 def test_extreme_bounds_are_exact(row_norm):
     whole = quantize(np.array([[0.5, 0.25]]) * row_norm, Grid(row_norm=row_norm, bits=20))
     assert np.abs(whole - [[2**19, 2**18]]).max() <= 1
@@ -142,7 +142,7 @@ def test_the_norm_is_enforced_even_if_arithmetic_fails():
 
 
 @pytest.mark.parametrize(
-    "row_norm", [0, -1, math.nan, math.inf, "1", None, [1.0], 1e-101, 1e101, 10**400]
+    "row_norm", [0, -1, math.nan, math.inf, "1", None, [1.0], 1e-21, 1e21, 10**400]
 )
 def test_an_impossible_bound_is_refused(row_norm):
     with pytest.raises(ParameterError, match=r"row_norm must.*public bound"):

@@ -59,6 +59,25 @@ def test_a_file_without_a_header_does_not_publish_its_first_row():
     assert open_source(frame, columns=["987654", "1.5"]).columns == ("987654", "1.5")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.5,1.5,2.5\n1,2,3\n3,4,5\n",
+        ",1.5,2.5\n1,2,3\n3,4,5\n",
+        "NA,1.5,2.5\n1,2,3\n3,4,5\n",
+    ],
+)
+@pytest.mark.parametrize("read_csv", [pd.read_csv, pl.read_csv])
+def test_repeated_and_empty_cells_do_not_hide_a_missing_header(text, read_csv):
+    with pytest.raises(InputError, match="somebody's row"):
+        open_source(read_csv(io.StringIO(text)))
+
+
+def test_some_numbered_names_are_fine():
+    frame = pd.DataFrame(np.ones((3, 3)), columns=["id", "2019", "score"])
+    assert open_source(frame).columns == ("id", "2019", "score")
+
+
 def test_given_names_replace_the_frame_s_own():
     assert open_source(FRAMES["pandas"], columns=["u", "v"]).columns == ("u", "v")
 

@@ -83,8 +83,8 @@ def _simulate_survey(people: int) -> _Survey:
         truth[block, block] = correlation + (1 - correlation) * np.eye(_ITEMS)
     normal = np.random.default_rng(_DATA_SEED).standard_normal((people, size))
     rows = normal @ np.linalg.cholesky(truth).T
-    # Standardized answers: a row of 30 has a norm near √30, and 1.3 times that is roomy.
-    return _Survey(rows, columns, truth, row_norm=round(1.3 * size**0.5, 1))
+    # Standardized answers: a row of 30 has a norm near √30, and 1.5 times that is roomy.
+    return _Survey(rows, columns, truth, row_norm=round(1.5 * size**0.5, 1))
 
 
 def _promise_panel(survey: _Survey, release: dpcov.Release) -> Panel:
@@ -108,13 +108,13 @@ def _attack_lines(release: dpcov.Release) -> list[str]:
         return []
     return [
         "An attacker who knows every other row, and accepts 5 % false alarms, detects one "
-        f"person's row with probability at most {promise.attack_power(0.05):.1%}."
+        f"person's row with probability at most {promise.attack_power(0.05) * 100:.1f} %."
     ]
 
 
 def _edges_table(survey: _Survey, edges: dpcov.Edges) -> Table:
     table = Table(
-        title=f"The {_SHOWN} surest of {len(edges)} related pairs (false discovery rate {_FDR:g})",
+        title=f"Related pairs: the surest of {len(edges)} (false discovery rate {_FDR:g})",
         title_justify="left",
     )
     for heading in ("column", "column"):
@@ -140,11 +140,16 @@ def _what_was_learned(survey: _Survey, estimate: dpcov.Estimate, edges: dpcov.Ed
         for matrix in (estimate.release.matrix, estimate.covariance)
     )
     return (
-        f"[bold]Learned:[/bold] {found} of the {true_pairs} truly related pairs, and "
-        f"{len(edges) - found} that are not.\n"
+        f"[bold]Learned:[/bold] {found} of the {true_pairs} truly related pairs; false pairs on "
+        f"the list: {len(edges) - found}, where {_FDR * len(edges):.0f} are to be expected.\n"
         f"Relative error, spectral norm: {shrunk:.3f} for the estimate "
         f"({estimate.choice.in_words}, chosen from the release alone), {raw:.3f} for the "
         "release.\n"
-        f"A correlation of {estimate.smallest_detectable_correlation:.2f} would have stood out "
-        "with probability one half."
+        f"{_what_could_be_seen(estimate.smallest_detectable_correlation)}"
     )
+
+
+def _what_could_be_seen(correlation: float) -> str:
+    if correlation > 1:
+        return "No correlation, however strong, could have stood out."
+    return f"A correlation of {correlation:.2f} would have stood out with probability one half."

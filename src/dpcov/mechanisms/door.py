@@ -6,9 +6,11 @@ the rows once, add noise once. Nothing is spent when a step before the noise fai
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from dpcov.errors import WeakPromiseWarning
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors
@@ -66,6 +68,11 @@ def release(
     ParameterError, InputError
         Before any budget is spent, with no data in the message.
 
+    Warns
+    -----
+    WeakPromiseWarning
+        When delta is above 1 / n_rows: publishing one row at random would keep that promise.
+
     Notes
     -----
     Formal guarantee: (epsilon, delta)-differential privacy of everything returned, for
@@ -84,6 +91,7 @@ def release(
     promise = ApproxDP(epsilon, delta, Neighbors.parse(neighbors))
     rule = check_missing(missing)
     source = open_source(X, columns)
+    _warn_of_large_delta(promise, source.n_rows)
     plan = plan_second_moment(promise=promise, n_rows=source.n_rows, row_norm=row_norm)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     n_columns = len(source.columns)
@@ -94,3 +102,13 @@ def release(
         missing=rule,
     )
     return release_gram(gram, plan, columns=source.columns, stream=stream)
+
+
+def _warn_of_large_delta(promise: ApproxDP, n_rows: int) -> None:
+    if promise.delta > 1 / n_rows:
+        warnings.warn(
+            f"delta = {promise.delta:g} is above 1 / n_rows = {1 / n_rows:.2g}: to publish the row "
+            "of one person in the clear would keep such a promise. Choose it well below.",
+            WeakPromiseWarning,
+            stacklevel=3,
+        )

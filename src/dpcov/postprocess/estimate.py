@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import NothingDetectableWarning
-from dpcov.parameters import check_count, check_number
+from dpcov.errors import NothingDetectableWarning, ParameterError
+from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.postprocess.inference import (
     Edges,
     find_edges,
     load_pandas,
     smallest_detectable_correlation,
 )
-from dpcov.postprocess.level import Choice, RiskCurve, choose
+from dpcov.postprocess.level import Choice, RiskCurve, check_level, choose
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
-from dpcov.postprocess.psd import components, make_psd
+from dpcov.postprocess.psd import METHODS, components, make_psd
 from dpcov.postprocess.rules import Rule
 from dpcov.postprocess.shrinkage import shrink_entries
 from dpcov.releases import Release
@@ -32,7 +32,7 @@ from dpcov.releases import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Estimate", "estimate_covariance"]
+__all__ = ["Estimate", "check_options", "estimate_covariance"]
 
 # The projection stops at this share of the noise of an entry: what is left does not matter.
 _TOLERANCE_IN_NOISE = 1e-3
@@ -137,7 +137,8 @@ class Estimate:
         Parameters
         ----------
         level : float, default 0.95
-            The probability that an interval covers its entry.
+            The probability that an interval covers its entry, for rows that are about
+            Gaussian and rarely clipped.
 
         Returns
         -------
@@ -157,7 +158,8 @@ class Estimate:
         Parameters
         ----------
         fdr : float, default 0.1
-            The expected share of false pairs on the list, at most.
+            The expected share of false pairs on the list, at most, for rows that are about
+            Gaussian.
         """
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
         return find_edges(self.release.matrix, self.covariance, self.noise, self.columns, fdr)
@@ -175,7 +177,9 @@ class Estimate:
         from scipy.linalg import eigh
 
         n_rows = check_count("n_rows", n_rows, low=1)
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(
+            None if seed is None else check_count("seed", seed, low=0)
+        )
         rows = generator.standard_normal((n_rows, len(self.columns)))
         deviation = np.sqrt(np.diag(self.covariance))
         linked = components(self.covariance)
@@ -202,6 +206,21 @@ class Estimate:
         )
 
 
+def check_options(
+    *,
+    rule: str | Rule,
+    level: str | float,
+    gamma: float | None,
+    sparse: bool,
+    psd: str,
+) -> None:
+    """Refuse impossible options before anything is computed, or released."""
+    check_choice("psd", psd, METHODS)
+    if not isinstance(sparse, bool):
+        raise ParameterError("sparse must be True or False.")
+    check_level(rule=rule, level=level, gamma=gamma)
+
+
 def estimate_covariance(
     release: Release,
     *,
@@ -215,6 +234,7 @@ def estimate_covariance(
 
     See `dpcov.Release.estimate` for the parameters.
     """
+    check_options(rule=rule, level=level, gamma=gamma, sparse=sparse, psd=psd)
     noise = NoiseModel.of(release)
     choice = choose(release.matrix, noise, rule=rule, level=level, gamma=gamma, sparse=sparse)
     shrunk = shrink_entries(release.matrix, noise, choice)
@@ -225,7 +245,7 @@ def estimate_covariance(
     if detectable > 1:
         warnings.warn(
             "Nothing is detectable in this release: a correlation would have to be "
-            f"{detectable:.2g} to stand out. Trust its diagonal at most. More rows, a larger "
+            f"{detectable:.2g} to stand out. Do not read relations from it. More rows, a larger "
             "epsilon or a smaller row_norm would help.",
             NothingDetectableWarning,
             stacklevel=3,

@@ -60,6 +60,9 @@ class Edges:
     def __len__(self) -> int:
         return len(self.first)
 
+    def __getitem__(self, place: int) -> Edge:
+        return list(self)[place]
+
     def __iter__(self) -> Iterator[Edge]:
         return map(
             Edge._make,
@@ -74,7 +77,7 @@ class Edges:
         )
 
     def __repr__(self) -> str:
-        lines = [f"{len(self)} edges"]
+        lines = ["1 edge" if len(self) == 1 else f"{len(self)} edges"]
         lines += [
             f"  {edge.first} – {edge.second}: {edge.value:+.4g} "
             f"(se {edge.standard_error:.2g}, q {edge.q_value:.2g})"

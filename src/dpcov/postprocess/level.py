@@ -21,14 +21,14 @@ from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.postprocess.rules import RULES, Rule, apply_rule, find_rule
 from dpcov.postprocess.thinning import BinnedEntries, ThinnedEntries, thin
 
-__all__ = ["EMPIRICAL_BAYES", "Choice", "RiskCurve", "choose"]
+__all__ = ["EMPIRICAL_BAYES", "Choice", "RiskCurve", "check_level", "choose"]
 
 EMPIRICAL_BAYES = "empirical-bayes"
 _NAMED_LEVELS = ("thinned", "cai-liu", "paper")
 _STEP = 0.05
 # A sparse answer keeps an unrelated pair with probability 0.13 at most.
 _LOWEST_SPARSE = 1.5
-# Keep nothing unless the gain is this many of its standard errors.
+# Keep only what stands out by itself unless the gain is this many of its standard errors.
 _CLEAR = 2.5
 # Prefer fewer entries when that costs less than this share of the noise of those kept.
 _NEGLIGIBLE = 0.002
@@ -113,15 +113,31 @@ def choose(
     sparse : bool
         Whether thinning is confined to levels of at least 1.5.
     """
-    if gamma is not None and level != "paper":
-        raise ParameterError("gamma is for level='paper' alone.")
+    check_level(rule=rule, level=level, gamma=gamma)
     if level == "thinned":
         return _choose_by_thinning(matrix, noise, rule, sparse=sparse)
     name, shrink = _stated_rule(matrix, noise, rule)
     if level == "paper":
-        threshold = _paper_threshold(len(matrix), noise, gamma)
+        threshold = _paper_threshold(len(matrix), noise, float(gamma or 0.0))
         return Choice(name, threshold / noise.typical_deviation, shrink, threshold)
     return Choice(name, _stated_level(level, len(matrix)), shrink)
+
+
+def check_level(*, rule: str | Rule, level: str | float, gamma: float | None) -> None:
+    """Refuse an unknown rule or level, and a gamma that is missing or out of place."""
+    if rule not in ("auto", EMPIRICAL_BAYES):
+        find_rule(rule)
+    if level == "paper":
+        if gamma is None:
+            raise ParameterError(
+                "level='paper' needs gamma, which the paper leaves open; gamma=0 thresholds the "
+                "privacy noise alone."
+            )
+        check_number("gamma", gamma, low=0.0, high=math.inf, open_low=False)
+    elif gamma is not None:
+        raise ParameterError("gamma is for level='paper' alone.")
+    elif level != "thinned":
+        _stated_level(level, 2)
 
 
 def _stated_rule(
@@ -141,14 +157,8 @@ def _stated_level(level: str | float, size: int) -> float:
     return check_number("level", level, low=0.0, high=math.inf, open_low=False, open_high=False)
 
 
-def _paper_threshold(size: int, noise: NoiseModel, gamma: float | None) -> float:
+def _paper_threshold(size: int, noise: NoiseModel, gamma: float) -> float:
     """γ √(log p / n) + 4 σ₁ √(log p): equation 10 of Wang and Xu."""
-    if gamma is None:
-        raise ParameterError(
-            "level='paper' needs gamma, which the paper leaves open; gamma=0 thresholds the "
-            "privacy noise alone."
-        )
-    gamma = check_number("gamma", gamma, low=0.0, high=math.inf, open_low=False)
     root = math.sqrt(math.log(max(2, size)))
     return gamma * root / math.sqrt(noise.n_rows) + 4.0 * noise.off_diagonal * root
 
@@ -171,14 +181,25 @@ def _choose_by_thinning(
     curve = RiskCurve(levels, {name: risk for name, (risk, _, _) in curves.items()})
     name = min(curves, key=lambda name: curves[name][0].min())
     level = _pick_level(levels, *curves[name], slack=_NEGLIGIBLE if sparse else 0.0)
+    outstanding = _outstanding_level(len(matrix))
+    if level is None:
+        return Choice("hard", outstanding, RULES["hard"], curve=curve)
     shrink = named[name] if name in named else fit_prior(entries.whole)
-    return Choice(name, level, shrink, curve=curve)
+    # What stands out by itself is kept in any case.
+    return Choice(name, min(level, outstanding), shrink, curve=curve)
+
+
+def _outstanding_level(size: int) -> float:
+    """Return the level that no unrelated pair passes, with probability 0.999 (Bonferroni)."""
+    from scipy.special import ndtri
+
+    return -float(ndtri(0.0005 / (size * (size - 1) / 2)))
 
 
 def _level_grid(size: int, *, sparse: bool) -> Array:
     """Levels up to one that no entry without signal reaches."""
     highest = math.sqrt(4.0 * math.log(max(2, size))) + 1.5
-    return np.arange(_LOWEST_SPARSE if sparse else 0.0, highest + _STEP, _STEP)
+    return np.arange(_LOWEST_SPARSE if sparse else 0.0, highest + _STEP, _STEP).round(2)
 
 
 def _risk_curve(entries: ThinnedEntries, fit: Fit, levels: Array) -> tuple[Array, Array, Array]:
@@ -191,10 +212,13 @@ def _risk_curve(entries: ThinnedEntries, fit: Fit, levels: Array) -> tuple[Array
     return risk, error, noise
 
 
-def _pick_level(levels: Array, risk: Array, error: Array, noise: Array, *, slack: float) -> float:
+def _pick_level(
+    levels: Array, risk: Array, error: Array, noise: Array, *, slack: float
+) -> float | None:
+    """Return the level of lowest risk, or None when the gain over zeros is not clear."""
     best = int(np.argmin(risk))
     if risk[best] >= -_CLEAR * error[best] or risk[best] >= 0:
-        return math.inf
+        return None
     near = risk <= risk[best] + slack * noise[best]
     return float(levels[np.flatnonzero(near)[-1]])
 

@@ -221,7 +221,7 @@ def _checked_delta(value: float) -> float:
         low=_TINY_DELTA,
         high=1.0,
         open_low=False,
-        advice="The Gaussian mechanism has no pure promise: delta must be positive.",
+        advice="The Gaussian mechanism has no pure promise.",
     )
 
 

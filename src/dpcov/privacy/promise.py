@@ -15,7 +15,7 @@ from dpcov.parameters import check_choice, check_number
 __all__ = ["ApproxDP", "Neighbors", "NoPromise", "Promise", "PureDP"]
 
 _NO_DEFAULT = "There is no default: epsilon states how much one person may be exposed."
-_WHAT_DELTA_IS = "Choose it well below 1 / n_rows."
+_WHAT_DELTA_IS = "Choose it positive and well below 1 / n_rows."
 
 
 class Neighbors(str, Enum):
@@ -65,10 +65,10 @@ class ApproxDP(Promise):
     Parameters
     ----------
     epsilon : float
-        Bound on the log-odds that one person's row can shift, outside of an event of
-        probability `delta`. Positive.
+        An event of probability q becomes one of at most e^epsilon · q + delta when one
+        person's row changes. Positive.
     delta : float
-        In (0, 1).
+        In [1e-300, 1).
     neighbors : Neighbors or str
         ``"replace"`` or ``"add-remove"``.
 
@@ -91,8 +91,9 @@ class ApproxDP(Promise):
 
     def __post_init__(self) -> None:
         epsilon = _checked_epsilon(self.epsilon)
-        advice = f"The Gaussian release needs delta > 0. {_WHAT_DELTA_IS}"
-        delta = check_number("delta", self.delta, low=0.0, high=1.0, advice=advice)
+        delta = check_number(
+            "delta", self.delta, low=1e-300, high=1.0, open_low=False, advice=_WHAT_DELTA_IS
+        )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
@@ -106,10 +107,7 @@ class ApproxDP(Promise):
     @property
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
-        return (
-            f"{_odds_in_words(self.epsilon)}, except with probability {_plain(self.delta)}. "
-            f"The promise compares {self.neighbors.in_words}."
-        )
+        return _in_words(self.epsilon, self.delta, self.neighbors)
 
     def attack_power(self, false_alarm: float) -> float:
         """Return the best chance to detect one person at a given false-alarm rate.
@@ -151,7 +149,7 @@ class PureDP(Promise):
     @property
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
-        return f"{_odds_in_words(self.epsilon)}. The promise compares {self.neighbors.in_words}."
+        return _in_words(self.epsilon, 0.0, self.neighbors)
 
     def attack_power(self, false_alarm: float) -> float:
         """Return the best chance to detect one person at a given false-alarm rate."""
@@ -194,11 +192,14 @@ def _relation_name(neighbors: Neighbors) -> str:
     ]
 
 
-def _odds_in_words(epsilon: float) -> str:
+def _in_words(epsilon: float, delta: float, neighbors: Neighbors) -> str:
     factor = _three_digits_up(math.exp(epsilon)) if epsilon < 20 else f"e^{_plain(epsilon)}"
+    more = f" + {_plain(delta)}" if delta > 0 else ""
     return (
-        "Whatever is concluded about a person from this release, the odds of it change by a "
-        f"factor of at most {factor} because of that person's own row"
+        "Take anything that somebody may conclude about a person from this release. If they "
+        "would conclude it with probability q had that person's row been another, they conclude "
+        f"it with probability at most {factor} q{more} as it is. The promise compares "
+        f"{neighbors.in_words}."
     )
 
 

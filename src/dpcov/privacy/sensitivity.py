@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from dpcov.parameters import check_number
 from dpcov.privacy.promise import Neighbors
 
 __all__ = ["frobenius_sensitivity", "squared_unit_sensitivity"]
@@ -20,7 +21,7 @@ def squared_unit_sensitivity(neighbors: Neighbors) -> int:
     >>> squared_unit_sensitivity(Neighbors.REPLACE)
     2
     """
-    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[neighbors]
+    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[Neighbors.parse(neighbors)]
 
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
@@ -37,6 +38,7 @@ def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
     >>> round(frobenius_sensitivity(2.0, Neighbors.ADD_REMOVE), 9)
     4.0
     """
+    row_norm = check_number("row_norm", row_norm, low=0.0, high=1e100, open_high=False)
     # Three roundings: the square, the root and the product.
     sensitivity = math.sqrt(squared_unit_sensitivity(neighbors)) * row_norm**2
     return sensitivity * (1 + 2.0**-50)

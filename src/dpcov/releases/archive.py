@@ -34,6 +34,9 @@ def write_release(release: Release, path: str | PathLike[str]) -> None:
     """Write `release` to `path`: aside first, then renamed."""
     header = json.dumps(_header(release), sort_keys=True).encode()
     target = Path(path)
+    if not target.parent.is_dir() or target.is_dir():
+        what = "is a folder" if target.is_dir() else "lies in a folder that does not exist"
+        raise FileNotFoundError(f"{target} {what}; a release is saved to a file.")
     aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with aside.open("xb") as file:

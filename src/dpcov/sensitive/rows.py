@@ -50,8 +50,8 @@ class Grid:
         norm = check_number(
             "row_norm",
             self.row_norm,
-            low=1e-100,
-            high=1e100,
+            low=1e-20,
+            high=1e20,
             open_low=False,
             open_high=False,
             advice="It is a public bound on the Euclidean norm of a row, in the data's units; "
@@ -112,11 +112,12 @@ def quantize_rows(
         squared = _squared_norms(out)
         if squared.max(initial=0.0) <= grid.squared_norm:
             return
-        for index in np.flatnonzero(~(squared < _EXACT)):
-            out[index] = _quantize_far_row(rows[index], grid, missing)
-        far = np.flatnonzero((squared > grid.squared_norm) & (squared < _EXACT))
-        if len(far):
-            out[far] = _shorten(out[far], squared[far], grid)
+        hard = np.flatnonzero(~(squared < _EXACT))
+        if len(hard):
+            out[hard], squared[hard] = _quantize_hard_rows(rows[hard], grid, missing)
+        long = np.flatnonzero(squared > grid.squared_norm)
+        if len(long):
+            out[long] = _shorten(out[long], squared[long], grid)
 
 
 def _squared_norms(whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -145,27 +146,40 @@ def _enforce_norm(whole: npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.
         whole[over] -= np.sign(whole[over])
 
 
-def _quantize_far_row(
-    row: npt.NDArray[Any], grid: Grid, missing: Missing
-) -> npt.NDArray[np.float64]:
-    """Quantize a row with missing cells, or one so long that its squared norm overflows."""
-    cells = row.astype(np.float64)
+def _quantize_hard_rows(
+    rows: npt.NDArray[Any], grid: Grid, missing: Missing
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Quantize rows with missing cells, or so long that their squared norm is not exact.
+
+    Returns whole rows with their squared norms; those beyond 2^53 are shortened already, and
+    have a norm of 0 in the answer.
+    """
+    cells = rows.astype(np.float64)
     finite = np.isfinite(cells)
     if not finite.all():
         if missing == "refuse":
             raise MissingValueError(
-                "X has missing or infinite cells. Remove or fill them by a rule that does not "
-                "look at other people's rows, or pass missing='center' to read them as 0."
+                "X has missing or infinite cells. Fill each from its own row alone, or pass "
+                "missing='center' to read them as 0. Dropping rows would make their number, "
+                "which is published, depend on the data."
             )
         cells[~finite] = 0.0
     whole = np.trunc(cells * (1.0 / grid.unit))
-    squared = _squared_norms(whole[None, :])
-    if squared[0] <= grid.squared_norm:
-        return whole
-    if not squared[0] < _EXACT:
+    squared = _squared_norms(whole)
+    far = np.flatnonzero(~(squared < _EXACT))
+    if len(far):
         # A power of two brings the largest cell just below 2^bits, without rounding.
-        _, exponent = np.frexp(np.abs(cells).max())
-        whole = np.trunc(np.ldexp(cells, grid.bits - int(exponent)))
-        # Summed in Python integers: these rows are rare, and the sum may pass 2^63.
-        squared = np.array([float(sum(int(cell) ** 2 for cell in whole))])
-    return _shorten(whole[None, :], squared, grid).ravel()
+        _, exponent = np.frexp(np.abs(cells[far]).max(axis=1))
+        whole[far] = np.trunc(np.ldexp(cells[far], (grid.bits - exponent)[:, None]))
+        whole[far] = _shorten(whole[far], _exact_squared_norms(whole[far], grid), grid)
+        squared[far] = 0.0  # short enough now
+    return whole, squared
+
+
+def _exact_squared_norms(whole: npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.float64]:
+    """Sum the squares of cells below 2^bits in integers: exact in any order."""
+    if whole.shape[1] * grid.squared_norm < 2**63:
+        integers = whole.astype(np.int64)
+        sums: npt.NDArray[np.int64] = np.einsum("ij,ij->i", integers, integers)
+        return sums.astype(np.float64)
+    return np.array([float(sum(int(cell) ** 2 for cell in row)) for row in whole])

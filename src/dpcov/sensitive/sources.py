@@ -6,6 +6,7 @@ It never reads a cell of an array or a frame in order to decide whether it is ac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowSource", "open_source"]
 
-_ACCEPTED = "a 2-D numpy array, or a pandas, polars or pyarrow table"
+_ACCEPTED = "a 2-D numpy array, or a pandas, polars or pyarrow table in memory"
 
 
 class RowSource(Protocol):
@@ -135,7 +136,7 @@ def _check_types(frame: nw.DataFrame[Any]) -> None:
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise InputError(
                 f"Column {str(label)!r} is of type {type(dtype).__name__}, not a number. Drop it, "
-                "or encode it by a public rule."
+                "or convert it by a public rule."
             )
 
 
@@ -174,18 +175,28 @@ def _given_names(columns: Any, expected: int) -> tuple[str, ...]:
 def _frame_names(labels: list[Any], given: Sequence[str] | None) -> tuple[str, ...]:
     if given is not None:
         return _given_names(given, len(labels))
-    if labels and all(isinstance(label, str) and _looks_numeric(label) for label in labels):
+    written = [label for label in labels if isinstance(label, (str, float))]
+    if 2 * sum(_looks_like_a_cell(str(label)) for label in written) > len(labels):
         # A file without a header, read as if it had one: its first person would be public.
         raise InputError(
-            "Every column name of X is a number, as when a file without a header was read: then "
-            "the names are somebody's row. Read it again, or state the names with columns=."
+            "Most column names of X are numbers or empty, as when a file without a header was "
+            "read: then the names are somebody's row. Read it again, or state the names with "
+            "columns=."
         )
     return _unique_names([str(label) for label in labels])
 
 
-def _looks_numeric(label: str) -> bool:
+def _looks_like_a_cell(label: str) -> bool:
+    # pandas and polars mark repeated and empty names in their own ways.
+    text = re.sub(r"(\.\d+|_duplicated_\d+)$", "", label).strip()
+    if re.fullmatch(r"|n/?a|null|none|-|unnamed: \d+", text.lower()):
+        return True
+    return _is_number(label) or _is_number(text)
+
+
+def _is_number(text: str) -> bool:
     try:
-        float(label)
+        float(text)
     except ValueError:
         return False
     return True

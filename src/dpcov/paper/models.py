@@ -1,0 +1,71 @@
+"""The paper's synthetic model, as printed and with norms that are really bounded.
+
+Owns the generators. U = (Ũ + λI)/c with λ = 50, c = 200, and Ũ symmetric with a share sr
+of non-zero entries. The paper does not say how these are distributed: here they are
+uniform on [0, 1), the default of the usual generators of sparse matrices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.parameters import check_count, check_number
+
+__all__ = ["sample_rows", "scaled_to_norm", "sparse_covariance"]
+
+_LAMBDA, _C = 50.0, 200.0
+
+Array = npt.NDArray[np.float64]
+
+
+def sparse_covariance(
+    n_columns: int, sparsity_ratio: float, generator: np.random.Generator
+) -> Array:
+    """Return the covariance U of the paper's experiments.
+
+    Parameters
+    ----------
+    n_columns : int
+        p, at least 2.
+    sparsity_ratio : float
+        sr in (0, 1]: the share of the entries of Ũ that are not zero.
+    generator : numpy Generator
+        Where the entries come from.
+
+    Examples
+    --------
+    >>> u = sparse_covariance(100, 0.2, np.random.default_rng(0))
+    >>> bool((u == u.T).all()), round(float(np.trace(u)))
+    (True, 25)
+    """
+    size = check_count("p", n_columns, low=2)
+    ratio = check_number("sr", sparsity_ratio, low=0.0, high=1.0, open_high=False)
+    chosen = generator.random((size, size)) < ratio
+    upper = np.triu(np.where(chosen, generator.random((size, size)), 0.0))
+    return (upper + np.triu(upper, k=1).T + _LAMBDA * np.eye(size)) / _C
+
+
+def scaled_to_norm(covariance: Array, row_norm: float = 1.0, quantile: float = 0.99) -> Array:
+    """Scale a covariance so that Gaussian rows are rarely longer than `row_norm`.
+
+    The squared norm of a row has mean tr U and variance 2 tr U²; the scale puts the given
+    quantile of a normal with these moments at `row_norm`². Longer rows are to be clipped.
+
+    Examples
+    --------
+    >>> round(float(np.trace(scaled_to_norm(np.eye(100)))), 2)
+    0.75
+    """
+    from scipy.special import ndtri
+
+    spread = np.sqrt(2.0 * np.sum(covariance * covariance))
+    largest = float(np.trace(covariance) + ndtri(quantile) * spread)
+    return covariance * (row_norm**2 / largest)
+
+
+def sample_rows(covariance: Array, n_rows: int, generator: np.random.Generator) -> Array:
+    """Draw Gaussian rows with mean zero, as the paper does: their norms are not bounded."""
+    n_rows = check_count("n", n_rows, low=1)
+    root = np.linalg.cholesky(covariance)
+    return generator.standard_normal((n_rows, len(covariance))) @ root.T
