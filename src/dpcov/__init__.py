@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, norms, privacy
+    from dpcov import errors, norms, paper, privacy
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
     from dpcov.postprocess import Edges, Estimate, RiskCurve
@@ -34,6 +34,7 @@ __all__ = [
     "__version__",
     "errors",
     "norms",
+    "paper",
     "privacy",
     "release",
 ]
@@ -48,6 +49,7 @@ _HOME = {
     "SparseCovariance": "dpcov.estimator",
     "errors": "dpcov.errors",
     "norms": "dpcov.norms",
+    "paper": "dpcov.paper",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
 }

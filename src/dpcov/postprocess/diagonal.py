@@ -48,7 +48,7 @@ def shrink_diagonal(
     mean = noisy.mean()
     spread = noisy.var(ddof=1) if len(noisy) > 1 else 0.0
     error = diagonal_variance(noisy, noise_scale=noise_scale, n_rows=n_rows).mean()
-    weight = min(1.0, error / spread) if spread > 0 else 1.0
+    weight = error / spread if spread > error else 1.0
     shrunk = mean + (1.0 - weight) * (noisy - mean)
     floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * noise_scale)
     return floored

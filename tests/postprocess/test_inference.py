@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcov.postprocess.inference import find_edges, smallest_detectable_correlation
+from dpcov.postprocess.noise_model import NoiseModel
+from postprocess.simulation import band, release_of
+
+SIZE = 25
+
+
+@pytest.fixture(scope="module")
+def release():
+    return release_of(band(SIZE, 0.2), n_rows=3000, epsilon=2)
+
+
+@pytest.fixture(scope="module")
+def noise(release):
+    return NoiseModel.of(release)
+
+
+def plain_benjamini_hochberg(release, noise):
+    """q-values of all pairs, one by one: the smallest level at which a pair is on the list."""
+    pairs = [(i, j) for i in range(SIZE) for j in range(i + 1, SIZE)]
+    p_values = []
+    for i, j in pairs:
+        variance = noise.variances[i] * noise.variances[j] / noise.n_rows + noise.off_diagonal**2
+        p_values.append(2 * stats.norm.sf(abs(release.matrix[i, j]) / np.sqrt(variance)))
+    p_values = np.array(p_values)
+    m = len(pairs)
+    q_values = [
+        min(m * p / (p_values <= p).sum() for p in p_values[p_values >= own]) for own in p_values
+    ]
+    return dict(zip(pairs, q_values, strict=True))
+
+
+@pytest.mark.parametrize("fdr", [0.01, 0.1, 0.5, 0.9])
+def test_edges_are_the_list_of_benjamini_and_hochberg(release, noise, fdr):
+    expected = plain_benjamini_hochberg(release, noise)
+    covariance = np.zeros((SIZE, SIZE))
+    edges = find_edges(release.matrix, covariance, noise, release.columns, fdr)
+    found = {(int(e.first[1:]), int(e.second[1:])): e.q_value for e in edges}
+    assert found == pytest.approx({pair: q for pair, q in expected.items() if q <= fdr})
+    assert found
+
+
+def test_values_and_standard_errors_are_those_of_the_release(release):
+    estimate = release.estimate()
+    for edge in estimate.edges(0.2):
+        place = int(edge.first[1:]), int(edge.second[1:])
+        assert edge.value == release.matrix[place]
+        assert edge.standard_error == pytest.approx(estimate.standard_error[place])
+
+
+def test_the_surest_pairs_come_first_even_where_p_values_vanish():
+    truth = np.eye(4)
+    truth[0, 1] = truth[1, 0] = 0.3
+    truth[2, 3] = truth[3, 2] = 0.6
+    release = release_of(truth, n_rows=10**6)
+    edges = release.estimate().edges(1e-6)
+    assert (edges.q_value == 0).all()
+    assert [(edge.first, edge.second) for edge in edges] == [("x2", "x3"), ("x0", "x1")]
+
+
+def test_the_detectable_correlation_is_its_formula(noise):
+    cutoff = stats.norm.isf(0.05 / 2 / (SIZE * (SIZE - 1) / 2))
+    middle = np.median(noise.variances)
+    sd = np.sqrt(middle**2 / noise.n_rows + noise.off_diagonal**2)
+    assert smallest_detectable_correlation(noise) == pytest.approx(cutoff * sd / middle)
