@@ -148,3 +148,34 @@ def test_no_error_quotes_a_cell(cell):
 def test_an_array_of_python_numbers_is_read():
     model = SparseCovariance(**BUDGET, seed=1).fit(ROWS.astype(object))
     assert (model.covariance_ == SparseCovariance(**BUDGET, seed=1).fit(ROWS).covariance_).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "attribute"),
+    [
+        ({"level": "paper", "gamma": 3.0}, lambda m: m.estimate_.choice.threshold > 0.05),
+        ({"sparse": False}, lambda m: m.estimate_.risk_curve.levels[0] == 0),
+        ({"neighbors": "add-remove"}, lambda m: "add-remove" in str(m.release_.promise)),
+        ({"psd": "none"}, lambda m: m.estimate_.psd == "none"),
+        ({"rule": "soft", "level": 2.0}, lambda m: m.estimate_.rule == "soft"),
+        ({"seed": 3}, lambda m: m.release_.simulated),
+    ],
+)
+def test_every_parameter_reaches_its_room(options, attribute):
+    assert attribute(SparseCovariance(**BUDGET, **options).fit(ROWS))
+
+
+def test_missing_reaches_its_room():
+    rows = ROWS.copy()
+    rows[0, 0] = np.nan
+    model = SparseCovariance(**BUDGET, missing="center").fit(rows)
+    assert np.isfinite(model.covariance_).all()
+
+
+def test_a_failed_refit_leaves_the_old_fit_whole(fitted):
+    model = pickle.loads(pickle.dumps(fitted))
+    model.set_params(rule=lambda size, level: size * np.nan)
+    with pytest.raises(dpcov.errors.ParameterError):
+        model.fit(ROWS[:, :3])
+    assert model.n_features_in_ == 4
+    assert model.covariance_.shape == (4, 4)

@@ -66,8 +66,9 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     Notes
     -----
     ``score``, ``mahalanobis`` and ``error_norm`` mean what they mean in scikit-learn. The
-    first two read rows and return numbers computed from them without noise: on other
-    people's rows they are not covered by the promise.
+    first two read rows and return numbers computed from them without noise: they are not
+    covered by the promise. A covariance that had to be made positive semi-definite is
+    singular: its precision is a pseudo-inverse, and ``score`` is minus infinity.
 
     Examples
     --------
@@ -150,12 +151,12 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
             missing=self.missing,
             seed=self.seed,
         )
+        estimate = released.estimate(**options)
         validate_data(self, X, skip_check_array=True)
         names = getattr(X, "columns", ())
         if not hasattr(self, "feature_names_in_") and _are_names(names):
             # scikit-learn before 1.8 does not know the names of polars frames.
             self.feature_names_in_ = np.asarray(names, dtype=object)
-        estimate = released.estimate(**options)
         self.release_ = released
         self.estimate_ = estimate
         self.covariance_ = estimate.covariance
@@ -179,6 +180,6 @@ def _plain_numbers(X: Any) -> Any:
         return X.astype(np.float64)
     except TypeError:
         problem = TypeError("Each cell of X: argument must be a string or a real number.")
-    except ValueError:
-        problem = InputError("X must hold real numbers; a cell of it is text.")
+    except Exception:  # whatever a cell's own conversion says may quote it
+        problem = InputError("X must hold real numbers; a cell of it cannot be read as one.")
     raise problem

@@ -30,3 +30,14 @@ def test_shrinkage_lowers_the_error():
     noisy = truth + 0.3 * generator.standard_normal(200)
     shrunk = shrink_diagonal(noisy, noise_scale=0.3, n_rows=10**6)
     assert np.sum((shrunk - truth) ** 2) < 0.3 * np.sum((noisy - truth) ** 2)
+
+
+def test_a_huge_variance_does_not_drag_the_small_ones_along():
+    noisy = np.array([1e6, *[1.0] * 9])
+    shrunk = shrink_diagonal(noisy, noise_scale=1e-3, n_rows=1000)
+    assert shrunk[1:] == pytest.approx(1.0, abs=0.01)
+
+
+def test_fewer_than_four_columns_are_not_shrunk():
+    noisy = np.array([1.0, 2.0, 3.0])
+    assert (shrink_diagonal(noisy, noise_scale=0.5, n_rows=100) == noisy).all()

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 import dpcov
 from dpcov.errors import MissingExtraError, NothingDetectableWarning, ParameterError
+from dpcov.norms import relative_error
 from postprocess.simulation import band, release_of
 
 SIZE = 30
@@ -241,3 +242,53 @@ def test_its_repr_says_what_was_kept(estimate):
     assert repr(estimate).startswith("Estimate(30 columns, ")
     assert "psd='sparse'" in repr(estimate)
     assert isinstance(pd.DataFrame(estimate.edges()), pd.DataFrame)
+
+
+def test_the_support_is_that_of_the_threshold_even_when_zeros_fill_in():
+    place = np.arange(40)
+    truth = np.maximum(1 - np.abs(place[:, None] - place) / 10, 0) + 1e-9 * np.eye(40)
+    release = release_of(truth, n_rows=3000)
+    clipped, plain = release.estimate(psd="clip"), release.estimate(psd="none")
+    assert (clipped.support == plain.support).all()
+    assert (clipped.covariance != 0).sum() > clipped.support.sum()
+
+
+def test_correlations_use_the_diagonal_of_the_estimate_itself():
+    truth = np.full((20, 20), 0.95) + 0.05 * np.eye(20)
+    estimate = release_of(truth, n_rows=2000).estimate()
+    assert np.linalg.eigvalsh(estimate.release.estimate(psd="none").covariance)[0] < 0
+    assert np.linalg.eigvalsh(estimate.correlation)[0] > -1e-9
+    assert np.abs(estimate.correlation).max() <= 1 + 1e-9
+
+
+def test_negative_relations_are_found():
+    truth = band(20, -0.4)
+    estimate = release_of(truth, n_rows=50_000).estimate()
+    assert relative_error(estimate.covariance, truth) < 0.1
+    assert sum(edge.value < 0 for edge in estimate.edges(0.01)) >= 19
+
+
+def test_samples_do_not_depend_on_threads():
+    release = release_of(band(60, 0.45), n_rows=4000)
+    samples = []
+    for threads in (1, 4):
+        with threadpool_limits(threads):
+            samples.append(release.estimate().sample(20, seed=3))
+    assert np.abs(samples[0] - samples[1]).max() < 1e-6
+
+
+def test_a_copy_cannot_be_changed_either(estimate):
+    copy = pickle.loads(pickle.dumps(estimate))
+    for array in (copy.covariance, copy.release.matrix, estimate.noise.variances):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_a_few_variable_columns_are_enough_not_to_warn():
+    truth = np.diag(np.repeat([1e-3, 1.0], [24, 16])) + 0.0
+    for i in range(24, 39):
+        truth[i, i + 1] = truth[i + 1, i] = 0.45
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate = release_of(truth, n_rows=20_000).estimate()
+    assert len(estimate.edges(0.01)) >= 15

@@ -114,3 +114,14 @@ def test_a_dense_answer_may_have_any_level(release, noise):
 def test_impossible_choices_are_refused(release, noise, options, message):
     with pytest.raises(ParameterError, match=message):
         choose(release.matrix, noise, **options)
+
+
+@pytest.mark.parametrize("rule", ["soft", EMPIRICAL_BAYES])
+def test_a_stated_rule_is_used_even_when_there_is_nothing_to_gain(rule):
+    release = release_of(np.eye(40), n_rows=5000)
+    assert choose(release.matrix, NoiseModel.of(release), rule=rule).rule == rule
+
+
+def test_a_level_that_is_an_array_is_refused(release, noise):
+    with pytest.raises(ParameterError, match="a name or a number"):
+        choose(release.matrix, noise, level=np.array([1.0, 2.0]))

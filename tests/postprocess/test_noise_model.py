@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from dpcov.postprocess.diagonal import shrink_diagonal
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from postprocess.simulation import release_of
 
 MODEL = NoiseModel(np.array([1.0, 2.0, 0.3]), n_rows=50, off_diagonal=0.1, diagonal=0.2)
 
@@ -29,3 +31,16 @@ def test_interval_variances_count_the_covariance_and_the_diagonal():
 def test_row_blocks_cover_every_row_once(size):
     rows = [row for block in row_blocks(size) for row in range(size)[block]]
     assert rows == list(range(size))
+
+
+def test_the_model_of_a_release_uses_the_noise_of_the_diagonal():
+    release = release_of(np.diag(np.linspace(0.5, 1.5, 30)), n_rows=500)
+    expected = shrink_diagonal(
+        np.diag(release.matrix), noise_scale=release.noise_scale.diagonal, n_rows=500
+    )
+    model = NoiseModel.of(release)
+    assert (model.variances == expected).all()
+    assert (model.off_diagonal, model.diagonal) == (
+        release.noise_scale.off_diagonal,
+        release.noise_scale.diagonal,
+    )

@@ -100,3 +100,18 @@ def test_columns_of_unlike_variance_are_grouped_apart():
     assert len(signal_edges(noise)) > 2
     used = entries.whole.count.sum(axis=1) > 0
     assert used.sum() == 3
+
+
+def test_the_stated_error_holds_for_unlike_variances():
+    variances = np.ones(60)
+    variances[:3] = 900.0
+    noise = NoiseModel(variances, n_rows=1000, off_diagonal=1e-6, diagonal=1e-6)
+    risks = []
+    for seed in range(60):
+        normal = np.triu(np.random.default_rng(seed).standard_normal((60, 60)), k=1)
+        matrix = (normal + normal.T) * np.sqrt(noise.block(slice(None)))
+        entries = thin(matrix, noise)
+        value = entries.first.value
+        risks.append(entries.risk(np.where(np.abs(value) > 1.5, value, 0.0)))
+    risks = np.array(risks)
+    assert 0.5 < risks[:, 0].std() / risks[:, 1].mean() < 1.5

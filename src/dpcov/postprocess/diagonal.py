@@ -40,15 +40,20 @@ def shrink_diagonal(
 
     Examples
     --------
-    >>> shrink_diagonal(np.array([1.0, 1.2, -0.3]), noise_scale=1.0, n_rows=100).round(2)
-    array([0.63, 0.63, 0.63])
+    >>> noisy = np.array([1.0, 1.2, 0.6, 0.4, 0.8])
+    >>> shrink_diagonal(noisy, noise_scale=1.0, n_rows=100).round(2)
+    array([0.8, 0.8, 0.8, 0.8, 0.8])
     >>> shrink_diagonal(np.array([1.0, 2.0, 9.0]), noise_scale=0.01, n_rows=10**6).round(2)
     array([1., 2., 9.])
     """
+    size = len(noisy)
     mean = noisy.mean()
-    spread = noisy.var(ddof=1) if len(noisy) > 1 else 0.0
-    error = diagonal_variance(noisy, noise_scale=noise_scale, n_rows=n_rows).mean()
-    weight = error / spread if spread > error else 1.0
-    shrunk = mean + (1.0 - weight) * (noisy - mean)
+    spread = noisy.var(ddof=1) if size > 1 else 0.0
+    # The factor that makes James and Stein's estimator better than none needs four columns. A
+    # weight for each column keeps a few huge variances from dragging the small ones along.
+    factor = max(0.0, (size - 3) / (size - 1)) if size > 1 else 0.0
+    error = factor * diagonal_variance(noisy, noise_scale=noise_scale, n_rows=n_rows)
+    weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
+    shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)
     floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * noise_scale)
     return floored

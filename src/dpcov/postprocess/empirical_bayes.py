@@ -22,6 +22,7 @@ _COMMON_WEIGHT = 100.0
 _MERGED_BINS = 4  # a sixteenth of an sd is fine enough to learn a prior
 # Beyond this an entry speaks for itself, and the prior's grid would be too coarse for it.
 _FAR = 10.0
+_FITTED = 13.0  # the prior must know what lies beyond, or it would pull large entries back
 
 Array = npt.NDArray[np.float64]
 
@@ -67,7 +68,7 @@ def fit_prior(entries: BinnedEntries) -> EmpiricalBayes:
     grid = _grid(float(entries.signal.max()))
     groups = []
     for value, count, signal in zip(*_merge(entries), entries.signal, strict=True):
-        used = (count > 0) & (np.abs(value) < _FAR)
+        used = (count > 0) & (np.abs(value) < _FITTED)
         groups.append((_likelihood(value[used], signal * grid), count[used]))
     everything = [np.concatenate(part) for part in zip(*groups, strict=True)]
     flat = np.full(len(grid), 1.0 / len(grid))

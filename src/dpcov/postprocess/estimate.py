@@ -71,6 +71,10 @@ class Estimate:
         self.covariance.setflags(write=False)
         self.support.setflags(write=False)
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
     @property
     def rule(self) -> str:
         """The rule that was applied."""
@@ -185,8 +189,9 @@ class Estimate:
         linked = components(self.covariance)
         for members in linked:
             values, vectors = eigh(self.covariance[np.ix_(members, members)])
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            rows[:, members] = rows[:, members] @ root.T
+            # The symmetric root: it does not depend on the signs of the eigenvectors.
+            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+            rows[:, members] = rows[:, members] @ root
         alone = np.setdiff1d(np.arange(len(deviation)), np.concatenate([[], *linked]))
         rows[:, alone.astype(np.intp)] *= deviation[alone.astype(np.intp)]
         return rows
@@ -241,7 +246,9 @@ def estimate_covariance(
     support = shrunk != 0
     tolerance = _TOLERANCE_IN_NOISE * noise.typical_deviation
     covariance = make_psd(shrunk, method=psd, tolerance=tolerance)
-    detectable = smallest_detectable_correlation(noise)
+    # The best case: two columns as variable as the second most variable one.
+    second = float(np.sort(noise.variances)[-min(2, len(noise.variances))])
+    detectable = smallest_detectable_correlation(noise, second)
     if detectable > 1:
         warnings.warn(
             "Nothing is detectable in this release: a correlation would have to be "

@@ -37,7 +37,7 @@ class Edge(NamedTuple):
     q_value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edges:
     """A table of pairs, the surest first. Iterate over it, or turn it into a data frame.
 
@@ -138,18 +138,19 @@ def _candidates(
     return i, j, sizes
 
 
-def smallest_detectable_correlation(noise: NoiseModel) -> float:
+def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = None) -> float:
     """Return the correlation that a test of all pairs finds with probability one half.
 
-    The test keeps the chance of any false edge at 5 % (Bonferroni); the columns have the
-    median variance. Above 1 the release cannot show any relation.
+    The test keeps the chance of any false edge at 5 % (Bonferroni). The two columns have
+    the given variance, or the median one. Above 1 no relation between them can be shown.
     """
     from scipy.special import ndtri
 
     size = len(noise.variances)
     n_pairs = max(1, size * (size - 1) // 2)
     cutoff = -float(ndtri(0.05 / (2 * n_pairs)))
-    return cutoff * noise.typical_deviation / float(np.median(noise.variances))
+    variance = float(np.median(noise.variances)) if variance is None else variance
+    return cutoff * float(np.sqrt(1 / noise.n_rows + (noise.off_diagonal / variance) ** 2))
 
 
 def load_pandas() -> ModuleType:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +32,13 @@ _LOWEST_SPARSE = 1.5
 # Keep only what stands out by itself unless the gain is this many of its standard errors.
 _CLEAR = 2.5
 # Prefer fewer entries when that costs less than this share of the noise of those kept.
-_NEGLIGIBLE = 0.002
+_NEGLIGIBLE = 0.01
 
 Array = npt.NDArray[np.float64]
 Fit = Callable[[BinnedEntries, float], Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RiskCurve:
     """The estimated squared error of every rule at every level, from thinning.
 
@@ -54,7 +55,7 @@ class RiskCurve:
     risk: Mapping[str, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """What is done to the entries off the diagonal.
 
@@ -125,6 +126,8 @@ def choose(
 
 def check_level(*, rule: str | Rule, level: str | float, gamma: float | None) -> None:
     """Refuse an unknown rule or level, and a gamma that is missing or out of place."""
+    if not isinstance(level, (str, Real)):
+        raise ParameterError(f"level must be a name or a number; got a {type(level).__name__}.")
     if rule not in ("auto", EMPIRICAL_BAYES):
         find_rule(rule)
     if level == "paper":
@@ -183,7 +186,8 @@ def _choose_by_thinning(
     level = _pick_level(levels, *curves[name], slack=_NEGLIGIBLE if sparse else 0.0)
     outstanding = _outstanding_level(len(matrix))
     if level is None:
-        return Choice("hard", outstanding, RULES["hard"], curve=curve)
+        level = outstanding
+        name = "hard" if rule == "auto" else name
     shrink = named[name] if name in named else fit_prior(entries.whole)
     # What stands out by itself is kept in any case.
     return Choice(name, min(level, outstanding), shrink, curve=curve)

@@ -48,6 +48,9 @@ class NoiseModel:
     off_diagonal: float
     diagonal: float
 
+    def __post_init__(self) -> None:
+        self.variances.setflags(write=False)
+
     @classmethod
     def of(cls, release: Release) -> NoiseModel:
         """Return the noise model of a release."""

@@ -27,7 +27,7 @@ from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 __all__ = ["BinnedEntries", "ThinnedEntries", "signal_edges", "thin"]
 
 _ALPHA = 0.5
-_REPEATS = 4
+_REPEATS = 8
 _INFLATION = (1.0 + _ALPHA**2) ** 0.5  # sd of y₁ in units of the sd of y
 # The variance of z₂ given z₁, averaged over the repeats: the share of y stays, that of W falls.
 _CROSS_VARIANCE = (1.0 + _ALPHA**-2 / _REPEATS) / _INFLATION**2
@@ -68,8 +68,8 @@ class ThinnedEntries:
     ----------
     first : BinnedEntries
         z₁.
-    weight, cross : ndarray, shape (groups, bins)
-        Σ v and Σ v z₂, v being the variance of y₁.
+    weight, cross, square : ndarray, shape (groups, bins)
+        Σ v, Σ v z₂ and Σ v², v being the variance of y₁.
     whole : BinnedEntries
         The entries themselves, before they were split.
     """
@@ -77,6 +77,7 @@ class ThinnedEntries:
     first: BinnedEntries
     weight: Array
     cross: Array
+    square: Array
     whole: BinnedEntries
 
     def risk(self, fitted: Array) -> tuple[float, float]:
@@ -88,13 +89,8 @@ class ThinnedEntries:
             t(z₁) for each bin.
         """
         risk = np.sum(self.weight * fitted * fitted - 2.0 * self.cross * fitted)
-        squares = np.divide(
-            (self.weight * fitted) ** 2,
-            self.first.count,
-            out=np.zeros_like(fitted),
-            where=self.first.count > 0,
-        )
-        return float(risk), 2.0 * float(np.sqrt(_CROSS_VARIANCE * squares.sum()))
+        variance = 4.0 * _CROSS_VARIANCE * np.sum(self.square * fitted * fitted)
+        return float(risk), float(np.sqrt(variance))
 
 
 def thin(matrix: Array, noise: NoiseModel) -> ThinnedEntries:
@@ -114,17 +110,18 @@ def thin(matrix: Array, noise: NoiseModel) -> ThinnedEntries:
     for z, v, signal in _standardized_blocks(matrix, noise):
         group = np.searchsorted(edges, signal)
         ones = np.ones_like(z)
-        whole.add(group, z, ones, ones, signal)
+        whole.add(group, z, ones, ones, ones, signal)
         for _ in range(_REPEATS):
             w = generator.standard_normal(len(z))
             z1, z2 = (z + _ALPHA * w) / _INFLATION, (z - w / _ALPHA) / _INFLATION
-            first.add(group, z1, v, v * z2, signal)
+            first.add(group, z1, v, v * z2, v * v, signal)
     # The variance of y₁ is (1 + α²) v; the sums become means over the repeats.
     factor = _INFLATION**2 / _REPEATS
     return ThinnedEntries(
         first=first.binned(signal_unit=_INFLATION, repeats=_REPEATS),
         weight=first.weight * factor,
         cross=first.cross * factor,
+        square=first.square * (_INFLATION**4 / _REPEATS),
         whole=whole.binned(signal_unit=1.0, repeats=1),
     )
 
@@ -141,17 +138,25 @@ class _Accumulator:
     """Sums over (group, bin)."""
 
     def __init__(self, groups: int) -> None:
-        self.weight, self.cross, self._value, self._count = np.zeros((4, groups, 2 * _HALF))
+        sums = np.zeros((5, groups, 2 * _HALF))
+        self.weight, self.cross, self.square, self._value, self._count = sums
         self._signal, self._members = np.zeros((2, groups))
 
     def add(
-        self, group: npt.NDArray[np.intp], z: Array, weight: Array, cross: Array, signal: Array
+        self,
+        group: npt.NDArray[np.intp],
+        z: Array,
+        weight: Array,
+        cross: Array,
+        square: Array,
+        signal: Array,
     ) -> None:
         index = _bin_index(z)
         index += group * (2 * _HALF)
         for total, weights in (
             (self.weight, weight),
             (self.cross, cross),
+            (self.square, square),
             (self._value, z),
             (self._count, None),
         ):

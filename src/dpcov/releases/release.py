@@ -128,6 +128,10 @@ class Release:
             raise ParameterError("matrix must be finite and symmetric.")
         self.matrix.setflags(write=False)
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
     @property
     def n_columns(self) -> int:
         """The number of columns."""
