@@ -103,7 +103,7 @@ def quantize_rows(
     a function of its own row of `rows` alone. Products and truncations act cell by cell
     and are correctly rounded. The squared norm is a sum of squared integers: it is exact,
     hence the same in any order of summation, when it is below 2^53, and is seen to be
-    ≥ 2^53 in any order when it is not; those rows are clipped one by one in integers.
+    ≥ 2^53 in any order when it is not; the norms of those rows are summed in integers.
     """
     # Overflow and underflow are meant, and a warning about them would be about the data.
     with np.errstate(all="ignore"):
