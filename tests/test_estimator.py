@@ -145,6 +145,34 @@ def test_no_error_quotes_a_cell(cell):
     assert caught.value.__context__ is None
 
 
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("method", ["score", "mahalanobis"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pd.DataFrame({name: [1.0, 2.0] for name in "abc"} | {"d": ["987654 kg", "2"]}),
+        np.array([["987654 kg"] * 4] * 2),
+        np.array([["987654 kg"] * 4] * 2, dtype=object),
+    ],
+    ids=["frame", "text", "objects"],
+)
+def test_no_error_of_a_fitted_model_quotes_a_cell(fitted, method, rows):
+    with pytest.raises(InputError) as caught:
+        getattr(fitted, method)(rows)
+    assert "987654" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_labels_of_mixed_types_are_refused_before_anything_is_released(monkeypatch):
+    monkeypatch.setattr("dpcov.estimator.release", None)
+    with pytest.raises(InputError, match="all be strings"):
+        SparseCovariance(**BUDGET).fit(pd.DataFrame(ROWS, columns=["a", "b", 2, 3]))
+
+
+def test_one_row_has_a_distance(fitted):
+    assert fitted.mahalanobis(ROWS[:1]).shape == (1,)
+
+
 def test_an_array_of_python_numbers_is_read():
     model = SparseCovariance(**BUDGET, seed=1).fit(ROWS.astype(object))
     assert (model.covariance_ == SparseCovariance(**BUDGET, seed=1).fit(ROWS).covariance_).all()

@@ -16,6 +16,7 @@ from dpcov.mechanisms.door import release
 from dpcov.postprocess.estimate import Estimate, check_options
 from dpcov.postprocess.rules import Rule
 from dpcov.releases import Release
+from dpcov.sensitive.sources import open_source
 
 try:
     from sklearn.covariance import EmpiricalCovariance
@@ -142,6 +143,9 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         }
         check_options(**options)
         X = _plain_numbers(X)
+        names = getattr(X, "columns", ())
+        if len({isinstance(name, str) for name in names}) > 1:
+            raise InputError("The column labels of X must all be strings, or none of them.")
         released = release(
             X,
             epsilon=self.epsilon,
@@ -153,7 +157,6 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         )
         estimate = released.estimate(**options)
         validate_data(self, X, skip_check_array=True)
-        names = getattr(X, "columns", ())
         if not hasattr(self, "feature_names_in_") and _are_names(names):
             # scikit-learn before 1.8 does not know the names of polars frames.
             self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -165,6 +168,22 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.support_ = estimate.support
         self.location_ = np.zeros(released.n_columns)
         return self
+
+    def score(self, X_test: Any, y: None = None) -> float:
+        """Return the log-likelihood of rows, as scikit-learn does. Not private."""
+        return float(super().score(_readable(X_test), y))
+
+    def mahalanobis(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the squared Mahalanobis distances of rows, as scikit-learn does. Not private."""
+        distances: npt.NDArray[np.float64] = super().mahalanobis(_readable(X))
+        return distances
+
+
+def _readable(X: Any) -> Any:
+    """Refuse what is not numeric before scikit-learn does: its message would quote a cell."""
+    X = _plain_numbers(X)
+    open_source(X, fewest_rows=1)
+    return X
 
 
 def _are_names(names: Any) -> bool:

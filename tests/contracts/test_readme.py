@@ -16,4 +16,6 @@ def test_the_readme_has_examples():
 @pytest.mark.parametrize("block", BLOCKS)
 def test_an_example_of_the_readme_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+    names: dict[str, object] = {}
+    exec(compile(block, "README.md", "exec"), names)  # noqa: S102
+    assert names.keys() & {"dpcov", "privacy"}, "an example uses the library"

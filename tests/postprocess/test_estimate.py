@@ -59,6 +59,7 @@ def test_correlations_have_ones_on_the_diagonal(estimate):
 
 
 def test_the_precision_is_the_inverse(estimate):
+    assert (estimate.precision == estimate.precision.T).all()
     assert estimate.precision @ estimate.covariance == pytest.approx(np.eye(SIZE), abs=1e-8)
 
 

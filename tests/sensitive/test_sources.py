@@ -156,6 +156,13 @@ def test_a_column_that_is_not_numeric_is_named_and_not_quoted(column):
     assert caught.value.__context__ is None
 
 
+def test_a_refused_column_is_called_by_its_given_name():
+    frame = pd.DataFrame({"Smith": ["Jones", "Miller"]})
+    with pytest.raises(InputError, match="Column 'surname'") as caught:
+        open_source(frame, columns=["surname"])
+    assert "Smith" not in str(caught.value)
+
+
 def test_the_categories_of_a_polars_enum_are_not_quoted():
     frame = pl.DataFrame({"a": ["secret"] * 2}, schema={"a": pl.Enum(["secret", "other"])})
     with pytest.raises(InputError, match="type Enum") as caught:
@@ -257,11 +264,11 @@ def test_wrong_names_are_refused(columns, message):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (np.ones((0, 3)), "n_samples=0; at least 2"),
-        (np.ones((1, 3)), "n_samples=1; at least 2"),
+        (np.ones((0, 3)), "n_samples=0; at least 2 needed"),
+        (np.ones((1, 3)), "n_samples=1; at least 2 needed"),
         (np.ones((3, 0)), "no columns"),
         (pd.DataFrame(), "no columns"),
-        (pl.DataFrame({"a": [1.0]}), "n_samples=1; at least 2"),
+        (pl.DataFrame({"a": [1.0]}), "n_samples=1; at least 2 needed"),
     ],
 )
 def test_an_empty_table_is_refused(table, message):

@@ -126,7 +126,8 @@ class Estimate:
         result = np.diag(1.0 / np.diag(self.covariance))
         for members in components(self.covariance):
             place = np.ix_(members, members)
-            result[place] = pinvh(self.covariance[place])
+            inverse = pinvh(self.covariance[place])
+            result[place] = (inverse + inverse.T) / 2
         result.setflags(write=False)
         return result
 

@@ -105,23 +105,23 @@ def thin(matrix: Array, noise: NoiseModel) -> ThinnedEntries:
         The variances of its entries.
     """
     edges = signal_edges(noise)
-    whole, first = _Accumulator(len(edges) + 1), _Accumulator(len(edges) + 1)
+    whole = _Accumulator(len(edges) + 1)
+    first = _Accumulator(len(edges) + 1, "weight", "cross", "square")
     generator = np.random.default_rng(_seed(matrix))
     for z, v, signal in _standardized_blocks(matrix, noise):
         group = np.searchsorted(edges, signal)
-        ones = np.ones_like(z)
-        whole.add(group, z, ones, ones, ones, signal)
+        whole.add(group, z, signal)
         for _ in range(_REPEATS):
             w = generator.standard_normal(len(z))
             z1, z2 = (z + _ALPHA * w) / _INFLATION, (z - w / _ALPHA) / _INFLATION
-            first.add(group, z1, v, v * z2, v * v, signal)
+            first.add(group, z1, signal, weight=v, cross=v * z2, square=v * v)
     # The variance of y₁ is (1 + α²) v; the sums become means over the repeats.
     factor = _INFLATION**2 / _REPEATS
     return ThinnedEntries(
         first=first.binned(signal_unit=_INFLATION, repeats=_REPEATS),
-        weight=first.weight * factor,
-        cross=first.cross * factor,
-        square=first.square * (_INFLATION**4 / _REPEATS),
+        weight=first.sums["weight"] * factor,
+        cross=first.sums["cross"] * factor,
+        square=first.sums["square"] * (_INFLATION**4 / _REPEATS),
         whole=whole.binned(signal_unit=1.0, repeats=1),
     )
 
@@ -135,41 +135,28 @@ def signal_edges(noise: NoiseModel) -> Array:
 
 
 class _Accumulator:
-    """Sums over (group, bin)."""
+    """Sums over (group, bin): the entries themselves, and whatever weights are added."""
 
-    def __init__(self, groups: int) -> None:
-        sums = np.zeros((5, groups, 2 * _HALF))
-        self.weight, self.cross, self.square, self._value, self._count = sums
+    def __init__(self, groups: int, *weights: str) -> None:
+        self.shape = (groups, 2 * _HALF)
+        self.sums = {name: np.zeros(self.shape) for name in ("value", "count", *weights)}
         self._signal, self._members = np.zeros((2, groups))
 
-    def add(
-        self,
-        group: npt.NDArray[np.intp],
-        z: Array,
-        weight: Array,
-        cross: Array,
-        square: Array,
-        signal: Array,
-    ) -> None:
+    def add(self, group: npt.NDArray[np.intp], z: Array, signal: Array, **weights: Array) -> None:
         index = _bin_index(z)
-        index += group * (2 * _HALF)
-        for total, weights in (
-            (self.weight, weight),
-            (self.cross, cross),
-            (self.square, square),
-            (self._value, z),
-            (self._count, None),
-        ):
-            total += np.bincount(index, weights, total.size).reshape(total.shape)
+        index += group * self.shape[1]
+        for name, weight in {"value": z, "count": None, **weights}.items():
+            total = self.sums[name]
+            total += np.bincount(index, weight, total.size).reshape(self.shape)
         self._signal += np.bincount(group, signal, len(self._signal))
         self._members += np.bincount(group, None, len(self._members))
 
     def binned(self, *, signal_unit: float, repeats: int) -> BinnedEntries:
-        shape = self._count.shape
+        value, count = self.sums["value"], self.sums["count"]
         return BinnedEntries(
             signal=self._signal / np.maximum(self._members, 1.0) / signal_unit,
-            value=np.divide(self._value, self._count, np.zeros(shape), where=self._count > 0),
-            count=self._count / repeats,
+            value=np.divide(value, count, np.zeros(self.shape), where=count > 0),
+            count=count / repeats,
         )
 
 

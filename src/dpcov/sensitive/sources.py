@@ -38,7 +38,9 @@ class RowSource(Protocol):
         """Yield blocks of at most `size` rows, missing cells as NaN."""
 
 
-def open_source(table: Any, columns: Sequence[str] | None = None) -> RowSource:
+def open_source(
+    table: Any, columns: Sequence[str] | None = None, *, fewest_rows: int = 2
+) -> RowSource:
     """Return `table` as a source of rows, or say why it cannot be one.
 
     Parameters
@@ -47,6 +49,8 @@ def open_source(table: Any, columns: Sequence[str] | None = None) -> RowSource:
         numpy, pandas, polars, pyarrow, or nested sequences of numbers.
     columns : sequence of str, optional
         Column names. By default the frame's own, or ``x0, x1, …`` for an array.
+    fewest_rows : int, default 2
+        How many rows there must be.
 
     Examples
     --------
@@ -55,7 +59,7 @@ def open_source(table: Any, columns: Sequence[str] | None = None) -> RowSource:
     """
     kind = _ArraySource if isinstance(table, (np.ndarray, list, tuple)) else _FrameSource
     source = kind(table, columns)
-    _check_shape(source.n_rows, len(source.columns))
+    _check_shape(source.n_rows, len(source.columns), fewest_rows)
     return source
 
 
@@ -89,7 +93,7 @@ class _FrameSource:
         self._frame = _as_frame(table)
         self.n_rows = len(self._frame)
         self.columns = _frame_names(list(self._frame.columns), given)
-        _check_types(self._frame)
+        _check_types(self._frame, self.columns)
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         for start in range(0, self.n_rows, size):
@@ -129,14 +133,14 @@ def _as_frame(table: Any) -> nw.DataFrame[Any]:
     raise InputError(reason)
 
 
-def _check_types(frame: nw.DataFrame[Any]) -> None:
+def _check_types(frame: nw.DataFrame[Any], names: tuple[str, ...]) -> None:
     import narwhals as nw
 
-    for label, dtype in frame.schema.items():
+    for name, dtype in zip(names, frame.schema.values(), strict=True):
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise InputError(
-                f"Column {str(label)!r} is of type {type(dtype).__name__}, not a number. Drop it, "
-                "or convert it by a public rule."
+                f"Column {name!r} is of type {type(dtype).__name__}, not a number. Drop it, or "
+                "convert it by a public rule."
             )
 
 
@@ -217,12 +221,14 @@ def _unique_names(names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_shape(n_rows: int, n_columns: int) -> None:
+def _check_shape(n_rows: int, n_columns: int, fewest_rows: int) -> None:
     # The wording that scikit-learn asks of its estimators, and as good as any.
     if n_columns == 0:
         raise InputError(
             f"X has no columns: 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is "
             "required."
         )
-    if n_rows < 2:
-        raise InputError(f"X has {n_rows} sample(s), n_samples={n_rows}; at least 2 are needed.")
+    if n_rows < fewest_rows:
+        raise InputError(
+            f"X has {n_rows} sample(s), n_samples={n_rows}; at least {fewest_rows} needed."
+        )
