@@ -26,7 +26,7 @@ def fixed_noise(monkeypatch):
     """Replace the noise by a fixed matrix, scaled to what was asked for."""
     normal = np.random.default_rng(1).standard_normal((5, 5))
     symmetric = np.triu(normal) + np.triu(normal, k=1).T
-    monkeypatch.setattr(algorithms, "_symmetric_noise", lambda size, scale, _: scale * symmetric)
+    monkeypatch.setattr(algorithms, "symmetric_noise", lambda size, scale, _: scale * symmetric)
     return symmetric
 
 

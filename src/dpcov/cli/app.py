@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dpcov.cli.demo import demo
+from dpcov.cli.reproduce import reproduce
 from dpcov.version import __version__
 
 __all__ = ["app"]
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.command()(demo)
+app.command()(reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,7 +17,15 @@ from dpcov.paper.promises import ActualPromise, actual_promise, noise_multiplier
 from dpcov.parameters import check_number
 from dpcov.privacy import ApproxDP, Neighbors
 
-__all__ = ["PaperResult", "dp_thresholding", "ldp_thresholding", "perturbed_covariance"]
+__all__ = [
+    "PaperResult",
+    "dp_thresholding",
+    "ldp_thresholding",
+    "perturbed_covariance",
+    "printed_threshold",
+    "symmetric_noise",
+    "threshold_and_clip",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -79,7 +87,7 @@ def perturbed_covariance(
     """
     rows, claimed = _rows(X), ApproxDP(epsilon, delta, Neighbors.REPLACE)
     scale = noise_multiplier(claimed) / len(rows)
-    noise = _symmetric_noise(rows.shape[1], scale, np.random.default_rng(seed))
+    noise = symmetric_noise(rows.shape[1], scale, np.random.default_rng(seed))
     perturbed = rows.T @ rows / len(rows) + noise
     actual = actual_promise(claimed, row_norm)
     return PaperResult(perturbed, perturbed, scale, None, claimed, actual)
@@ -114,7 +122,7 @@ def dp_thresholding(
     """
     first = perturbed_covariance(X, epsilon=epsilon, delta=delta, row_norm=row_norm, seed=seed)
     n_rows = len(np.asarray(X))
-    threshold = _threshold(len(first.matrix), n_rows, first.noise_scale, gamma)
+    threshold = printed_threshold(len(first.matrix), n_rows, first.noise_scale, gamma)
     return _finish(first.perturbed, threshold, first.noise_scale, first.claimed, first.actual)
 
 
@@ -145,11 +153,11 @@ def ldp_thresholding(
     perturbed = rows.T @ rows / n_rows
     if literal:
         for _ in range(n_rows):
-            perturbed = perturbed + _symmetric_noise(size, scale, generator) / n_rows
+            perturbed = perturbed + symmetric_noise(size, scale, generator) / n_rows
     else:
-        perturbed = perturbed + _symmetric_noise(size, scale / math.sqrt(n_rows), generator)
+        perturbed = perturbed + symmetric_noise(size, scale / math.sqrt(n_rows), generator)
     averaged_scale = scale / math.sqrt(n_rows)
-    threshold = _threshold(size, n_rows, averaged_scale, gamma)
+    threshold = printed_threshold(size, n_rows, averaged_scale, gamma)
     actual = actual_promise(claimed, row_norm)
     return _finish(perturbed, threshold, averaged_scale, claimed, actual)
 
@@ -161,17 +169,25 @@ def _rows(X: npt.ArrayLike) -> Array:
     return rows.astype(np.float64, copy=False)
 
 
-def _symmetric_noise(size: int, scale: float, generator: np.random.Generator) -> Array:
+def symmetric_noise(size: int, scale: float, generator: np.random.Generator) -> Array:
     """Draw an i.i.d. upper triangle, diagonal included, and copy it to the lower one."""
     upper = np.triu(generator.normal(scale=scale, size=(size, size)))
     return upper + np.triu(upper, k=1).T
 
 
-def _threshold(size: int, n_rows: int, noise_scale: float, gamma: float) -> float:
+def printed_threshold(size: int, n_rows: int, noise_scale: float, gamma: float) -> float:
     """γ √(log p / n) + 4 σ₁ √(log p), equations 10 and 28."""
     gamma = check_number("gamma", gamma, low=0.0, high=math.inf, open_low=False)
     root = math.sqrt(math.log(size))
     return gamma * root / math.sqrt(n_rows) + 4.0 * noise_scale * root
+
+
+def threshold_and_clip(perturbed: Array, threshold: float) -> Array:
+    """Set small entries to zero, the diagonal's too, then negative eigenvalues: steps 2 and 3."""
+    kept = np.where(np.abs(perturbed) > threshold, perturbed, 0.0)
+    values, vectors = np.linalg.eigh(kept)
+    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root @ root.T
 
 
 def _finish(
@@ -181,7 +197,5 @@ def _finish(
     claimed: ApproxDP,
     actual: ActualPromise,
 ) -> PaperResult:
-    kept = np.where(np.abs(perturbed) > threshold, perturbed, 0.0)
-    values, vectors = np.linalg.eigh(kept)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return PaperResult(root @ root.T, perturbed, noise_scale, threshold, claimed, actual)
+    matrix = threshold_and_clip(perturbed, threshold)
+    return PaperResult(matrix, perturbed, noise_scale, threshold, claimed, actual)

@@ -49,9 +49,11 @@ def shrink_diagonal(
     size = len(noisy)
     mean = noisy.mean()
     spread = noisy.var(ddof=1) if size > 1 else 0.0
-    # The factor that makes James and Stein's estimator better than none needs four columns. A
-    # weight for each column keeps a few huge variances from dragging the small ones along.
-    factor = max(0.0, (size - 3) / (size - 1)) if size > 1 else 0.0
+    # James and Stein's estimator is better than none from four columns on, with this factor or
+    # up to twice as much. Equal variances show a spread as well, with a relative sd of
+    # √(2/(size − 1)): counting that much of it as noise halves the largest error when noise is
+    # all there is. A weight for each column keeps huge variances from dragging small ones along.
+    factor = max(0, size - 3) / (size - 1) * (1 + (2 / (size - 1)) ** 0.5) if size > 1 else 0.0
     error = factor * diagonal_variance(noisy, noise_scale=noise_scale, n_rows=n_rows)
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
     shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)

@@ -1,0 +1,173 @@
+"""One cell of the study: simulate, perturb, estimate, measure.
+
+Owns the experiments of the paper's section 5, in two manners. As printed: the paper's
+data and noise, no clipping. As it holds: rows scaled and clipped to norm 1, exact integer
+noise of a true promise, for the paper's algorithm and for dpcov's own estimate.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import NothingDetectableWarning
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.rounded_gaussian import round_scale_up
+from dpcov.mechanisms.second_moment import SecondMomentPlan, plan_second_moment, release_gram
+from dpcov.norms import relative_error
+from dpcov.paper.algorithms import printed_threshold, symmetric_noise, threshold_and_clip
+from dpcov.paper.models import (
+    sample_rows,
+    sample_second_moment,
+    scaled_to_norm,
+    sparse_covariance,
+)
+from dpcov.paper.promises import noise_multiplier
+from dpcov.paper.study import FIGURES, Cell, Key, Study, curves_of
+from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.sensitive.gram import Gram, max_block_rows
+
+__all__ = ["run_cell"]
+
+Array = npt.NDArray[np.float64]
+# (model, method, ε) → the estimate
+Estimates = dict[tuple[str, str, float], Array]
+
+
+def run_cell(cell: Cell, study: Study) -> dict[Key, float]:
+    """Return the relative errors of a cell, by the names of their records.
+
+    Examples
+    --------
+    >>> study = Study(figures=(1,), manners=("printed",), runs=1, sizes=(1000,))
+    >>> cell = study.cells()[-1]
+    >>> errors = run_cell(cell, study)
+    >>> set(errors) == set(study.keys_of(cell))
+    True
+    """
+    from threadpoolctl import threadpool_limits
+
+    data_seed, noise_seed = np.random.SeedSequence(cell.seed).spawn(2)
+    data = np.random.default_rng(data_seed)
+    truth = sparse_covariance(cell.n_columns, cell.sparsity_ratio, data, entries=cell.entries)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDetectableWarning)
+        if cell.manner == "printed":
+            estimates = _as_printed(cell, truth, data, noise_seed)
+        else:
+            truth = scaled_to_norm(truth)
+            estimates = _as_it_holds(cell, truth, data, noise_seed)
+    errors = {
+        (name, norm): relative_error(matrix, truth, norm)
+        for name, matrix in estimates.items()
+        for norm in (1, 2)
+    }
+    epsilons = {(panel.name, curve.label): curve.epsilon for panel, curve in curves_of(cell)}
+
+    def error_of(key: Key) -> float:
+        number, _, panel, label, method, _, _ = key
+        figure = FIGURES[number]
+        return errors[(figure.model, method, epsilons[panel, label]), figure.norm]
+
+    return {key: error_of(key) for key in study.keys_of(cell)}
+
+
+def _as_printed(
+    cell: Cell, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
+) -> Estimates:
+    moment = sample_second_moment(truth, cell.n_rows, data)
+    estimates: Estimates = {}
+    for model, epsilon, seed in _noisy_variants(cell, noise_seed):
+        # A mean of n independent Gaussians of sd σ is one Gaussian of sd σ/√n.
+        averaged = cell.n_rows if model == "central" else math.sqrt(cell.n_rows)
+        scale = noise_multiplier(_promise(cell, epsilon)) / averaged
+        noise = symmetric_noise(cell.n_columns, scale, np.random.default_rng(seed))
+        threshold = printed_threshold(cell.n_columns, cell.n_rows, scale, _gamma(truth))
+        matrix = threshold_and_clip(moment + noise, threshold)
+        estimates[model, _algorithm(model), epsilon] = matrix
+    return estimates
+
+
+def _as_it_holds(
+    cell: Cell, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
+) -> Estimates:
+    columns = tuple(f"x{place}" for place in range(cell.n_columns))
+    grams: dict[object, Gram] = {}
+    estimates: Estimates = {}
+    for model, epsilon, seed in _noisy_variants(cell, noise_seed):
+        plan = plan_second_moment(promise=_promise(cell, epsilon), n_rows=cell.n_rows, row_norm=1.0)
+        if plan.grid not in grams:
+            grams[plan.grid] = _gram(cell, truth, data, plan)
+        if model == "local":
+            plan = _summed_over_people(plan)
+        stream = RandomStream.from_seed(int(seed.generate_state(1, np.uint64)[0]))
+        release = release_gram(grams[plan.grid], plan, columns=columns, stream=stream)
+        threshold = printed_threshold(
+            cell.n_columns, cell.n_rows, plan.noise_scale.off_diagonal, _gamma(truth)
+        )
+        matrix = threshold_and_clip(release.matrix, threshold)
+        estimates[model, _algorithm(model), epsilon] = matrix
+        estimates[model, "dpcov", epsilon] = release.estimate().covariance
+    return estimates
+
+
+def _gram(cell: Cell, truth: Array, data: np.random.Generator, plan: SecondMomentPlan) -> Gram:
+    """Draw all rows, block by block; `Gram` clips them to norm 1."""
+    size = max_block_rows(cell.n_columns, plan.grid)
+
+    def blocks() -> Iterator[Array]:
+        for start in range(0, cell.n_rows, size):
+            yield sample_rows(truth, min(size, cell.n_rows - start), data)
+
+    return Gram.from_blocks(blocks(), n_columns=cell.n_columns, grid=plan.grid, threads=1)
+
+
+def _summed_over_people(plan: SecondMomentPlan) -> SecondMomentPlan:
+    """Return the plan of a sum to which each of n people adds the noise of the whole.
+
+    In the local model any two rows are neighbors: one report needs what the central sum
+    needs, and n of them have √n times its sd.
+    """
+
+    def times_root_n(scale: int) -> int:
+        return round_scale_up(Fraction(math.isqrt(plan.n_rows * scale**2) + 1))
+
+    return replace(
+        plan,
+        off_diagonal=times_root_n(plan.off_diagonal),
+        diagonal=times_root_n(plan.diagonal),
+    )
+
+
+def _noisy_variants(
+    cell: Cell, noise_seed: np.random.SeedSequence
+) -> Iterator[tuple[str, float, np.random.SeedSequence]]:
+    """Yield model, ε and a seed of its own, the same whichever models are asked for."""
+    for model, per_model in zip(("central", "local"), noise_seed.spawn(2), strict=True):
+        if model in cell.models:
+            seeds = per_model.spawn(len(cell.epsilons))
+            for epsilon, seed in zip(cell.epsilons, seeds, strict=True):
+                yield model, epsilon, seed
+
+
+def _promise(cell: Cell, epsilon: float) -> ApproxDP:
+    return ApproxDP(epsilon, 1.0 / cell.n_rows, Neighbors.REPLACE)
+
+
+def _algorithm(model: str) -> str:
+    return next(figure.algorithm for figure in FIGURES.values() if figure.model == model)
+
+
+def _gamma(truth: Array) -> float:
+    """γ, which the paper leaves open: the mean variance of the model, 1/4 as printed.
+
+    An entry of the empirical covariance has an sd of about (mean variance)/√n, so this
+    puts the sampling part of the threshold at √(log p) of those.
+    """
+    return float(np.diagonal(truth).mean())

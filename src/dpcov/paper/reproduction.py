@@ -1,0 +1,137 @@
+"""The whole study: run what is missing, write the table, draw the figures.
+
+Owns the order of the job and its processes. A run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+from dpcov.errors import MissingExtraError, ParameterError
+from dpcov.paper.experiments import run_cell
+from dpcov.paper.journal import COLUMNS, Journal, Record
+from dpcov.paper.study import Cell, Key, Study
+from dpcov.parameters import check_count
+from dpcov.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Progress", "reproduce"]
+
+# Called with the work that is done and the work in all.
+Progress = Callable[[float, float], None]
+
+
+def reproduce(
+    out: str | os.PathLike[str],
+    study: Study | None = None,
+    *,
+    jobs: int = 2,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Run a study and return the files that it wrote.
+
+    Parameters
+    ----------
+    out : path
+        The folder for ``results.csv``, ``results.parquet`` and the figures. If it holds
+        results of the same study already, only what is missing is run.
+    study : Study, optional
+        What to run; by default all four figures in both manners, 20 runs each.
+    jobs : int, default 2
+        Processes to use.
+    progress : callable, optional
+        Called with the work done and the work in all.
+    """
+    study = Study() if study is None else study
+    jobs = check_count("jobs", jobs, low=1)
+    try:
+        from dpcov.paper.figures import draw
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"Figures need {error.name}: pip install 'dpcov[paper]'") from None
+    folder = _writable(Path(out))
+    journal = Journal(folder / "results.csv")
+    expected, versions = study.keys(), _versions()
+    journal.check(expected, versions)
+    _run(study, journal, versions, jobs, progress or (lambda done, all_: None))
+    table = _table(journal, expected)
+    written = [journal.path, _write_parquet(table, folder)]
+    for manner in dict.fromkeys(study.manners):
+        for number in sorted(set(study.figures)):
+            written += draw(table, number, manner, folder)
+    return written
+
+
+def _run(study: Study, journal: Journal, versions: str, jobs: int, progress: Progress) -> None:
+    cells = study.cells()
+    missing = [cell for cell in cells if not set(study.keys_of(cell)) <= journal.records.keys()]
+    everything = sum(cell.work for cell in cells)
+    done = everything - sum(cell.work for cell in missing)
+    progress(done, everything)
+    for cell, errors in _outcomes(missing, study, jobs):
+        journal.append(Record(key, error, cell.seed, versions) for key, error in errors.items())
+        done += cell.work
+        progress(done, everything)
+
+
+def _outcomes(
+    cells: list[Cell], study: Study, jobs: int
+) -> Iterator[tuple[Cell, dict[Key, float]]]:
+    if not cells:
+        return
+    if jobs == 1:
+        yield from ((cell, run_cell(cell, study)) for cell in cells)
+        return
+    # Fresh processes: a fork would inherit the locks of BLAS threads.
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        running: dict[Future[dict[Key, float]], Cell] = {
+            pool.submit(run_cell, cell, study): cell for cell in cells
+        }
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    finally:
+        # When stopped, do not wait for cells that have not begun.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _table(journal: Journal, expected: dict[Key, int]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [journal.records[key].row for key in sorted(expected)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _write_parquet(table: pd.DataFrame, folder: Path) -> Path:
+    path = folder / "results.parquet"
+    aside = path.with_name(path.name + ".part")
+    table.to_parquet(aside, index=False, compression="zstd")
+    aside.replace(path)
+    return path
+
+
+def _versions() -> str:
+    return f"dpcov {__version__}; numpy {np.__version__}; scipy {scipy.__version__}"
+
+
+def _writable(folder: Path) -> Path:
+    reason = "permission denied"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    except OSError as error:
+        reason = (error.strerror or reason).lower()
+    raise ParameterError(
+        f"Cannot write into {folder}: {reason}. Choose a folder in which you may write."
+    )
