@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy import ApproxDP, NoPromise, Promise
+from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
@@ -55,7 +55,7 @@ class Provenance:
         The norm to which rows were clipped.
     bits : int
         Rows were quantized to multiples of row_norm / 2^bits.
-    calibrated_for : ApproxDP
+    calibrated_for : ApproxDP or PureDP
         The promise for which the noise was calibrated, neighboring relation included.
     """
 
@@ -63,7 +63,7 @@ class Provenance:
     mechanism: str
     row_norm: float
     bits: int
-    calibrated_for: ApproxDP
+    calibrated_for: ApproxDP | PureDP
 
     def __post_init__(self) -> None:
         check_number("row_norm", self.row_norm, low=0, high=math.inf)
@@ -216,7 +216,7 @@ class Release:
         >>> same == release
         True
         """
-        from dpcov.releases.archive import write_release
+        from dpcov.releases.formats import write_release
 
         write_release(self, path)
 
@@ -231,9 +231,9 @@ class Release:
         FutureSchemaError
             The file was written by a newer version of dpcov.
         """
-        from dpcov.releases.archive import read_release
+        from dpcov.releases.formats import read_release
 
-        return read_release(path)
+        return read_release(path)  # type: ignore[no-any-return]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
