@@ -1,12 +1,19 @@
-"""What the README shows runs."""
+"""What the README and the documents show runs."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name} {number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    )
+]
 
 
 def test_the_readme_has_examples():
@@ -17,5 +24,5 @@ def test_the_readme_has_examples():
 def test_an_example_of_the_readme_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    exec(compile(block, "README.md", "exec"), names)  # noqa: S102
-    assert names.keys() & {"dpcov", "privacy"}, "an example uses the library"
+    exec(compile(block, "example", "exec"), names)  # noqa: S102
+    assert names.keys() & {"dpcov", "paper", "privacy"}, "an example uses the library"

@@ -18,8 +18,9 @@ from dpcov.errors import (
     ParameterError,
     SensitiveDataError,
 )
-from dpcov.sensitive.gram import Gram, _blas_threads, max_block_rows
+from dpcov.sensitive.gram import Gram, max_block_rows
 from dpcov.sensitive.rows import Grid, quantize_rows
+from dpcov.sensitive.threads import blas_threads
 
 GRID = Grid(row_norm=1.0, bits=20)
 
@@ -208,6 +209,6 @@ def test_blas_threads_are_limited_and_restored():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
     before = counts()
-    with _blas_threads(1):
+    with blas_threads(1):
         assert set(counts()) == {1}
     assert counts() == before

@@ -5,6 +5,8 @@ Owns the options and the progress bar; `dpcov.paper.reproduce` does the work.
 
 from __future__ import annotations
 
+import signal
+from concurrent.futures.process import BrokenProcessPool
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -84,11 +86,17 @@ def reproduce(
             )
     except DpcovError as error:
         raise typer.BadParameter(str(error)) from None
+    except BrokenProcessPool:
+        console.print(
+            f"A process was killed. The same command goes on from what is in {out}.", soft_wrap=True
+        )
+        raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        console.print(f"Stopped. The same command goes on from what is in {out}.")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one
+        console.print(f"Stopped. The same command goes on from what is in {out}.", soft_wrap=True)
         raise typer.Exit(130) from None
     for file in files:
-        console.print(str(file))
+        console.print(str(file), soft_wrap=True)
 
 
 def _figures(text: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""`dpcov.release`: the one road from a table to a Release.
+"""`dpcov.release`: the one road from a table to a release.
 
 Owns the order of the steps: check what the caller stated, plan from public facts, read
 the rows once, add noise once. Nothing is spent when a step before the noise fails.
@@ -7,32 +7,112 @@ the rows once, add noise once. Nothing is spent when a step before the noise fai
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
 
-from dpcov.errors import WeakPromiseWarning
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import ParameterError, WeakPromiseWarning
+from dpcov.mechanisms.outlook import choose_mechanism
+from dpcov.mechanisms.pairs import plan_pairs, release_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
+from dpcov.parameters import check_choice
 from dpcov.privacy import ApproxDP, Neighbors
-from dpcov.releases import Release
+from dpcov.releases import PairsRelease, Release
 from dpcov.sensitive.gram import Gram, max_block_rows
 from dpcov.sensitive.rows import check_missing
-from dpcov.sensitive.sources import open_source
+from dpcov.sensitive.signs import CoMovement, block_rows
+from dpcov.sensitive.sources import RowSource, open_source
 
-__all__ = ["release"]
+__all__ = ["MECHANISMS", "release"]
+
+MECHANISMS = ("dense", "pairs", "auto")
 
 
+@dataclass(frozen=True)
+class _PairOptions:
+    """What a caller may state about pairs, as it came."""
+
+    max_pairs: int | None
+    center: float | npt.ArrayLike | None
+    scales: str | npt.ArrayLike | None
+    cell_bound: float | None
+    shares: Mapping[str, float] | None
+
+    def named(self) -> list[str]:
+        """Return the names of the options that were given."""
+        return [name for name, value in vars(self).items() if value is not None]
+
+
+@overload
 def release(
     X: Any,
     *,
     epsilon: float,
     delta: float,
     row_norm: float,
+    neighbors: str = ...,
+    mechanism: Literal["dense"] = ...,
+    columns: Sequence[str] | None = ...,
+    missing: str = ...,
+    seed: int | None = ...,
+) -> Release: ...
+@overload
+def release(
+    X: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    row_norm: float | None = ...,
+    neighbors: str = ...,
+    mechanism: Literal["pairs"],
+    max_pairs: int,
+    center: float | npt.ArrayLike | None = ...,
+    scales: str | npt.ArrayLike | None = ...,
+    cell_bound: float | None = ...,
+    shares: Mapping[str, float] | None = ...,
+    columns: Sequence[str] | None = ...,
+    missing: str = ...,
+    seed: int | None = ...,
+) -> PairsRelease: ...
+@overload
+def release(
+    X: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    row_norm: float | None = ...,
+    neighbors: str = ...,
+    mechanism: str = ...,
+    max_pairs: int | None = ...,
+    center: float | npt.ArrayLike | None = ...,
+    scales: str | npt.ArrayLike | None = ...,
+    cell_bound: float | None = ...,
+    shares: Mapping[str, float] | None = ...,
+    columns: Sequence[str] | None = ...,
+    missing: str = ...,
+    seed: int | None = ...,
+) -> Release | PairsRelease: ...
+def release(
+    X: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    row_norm: float | None = None,
     neighbors: str = "replace",
+    mechanism: str = "dense",
+    max_pairs: int | None = None,
+    center: float | npt.ArrayLike | None = None,
+    scales: str | npt.ArrayLike | None = None,
+    cell_bound: float | None = None,
+    shares: Mapping[str, float] | None = None,
     columns: Sequence[str] | None = None,
     missing: str = "refuse",
     seed: int | None = None,
-) -> Release:
+) -> Release | PairsRelease:
     """Publish the second moments of a sensitive table. Spends the privacy budget.
 
     Parameters
@@ -47,14 +127,33 @@ def release(
     row_norm : float
         A public bound on the Euclidean norm of a row, in the data's units. Longer rows
         are clipped to it. Choose it from knowledge: a bound that is read from the data
-        breaks the promise.
+        breaks the promise. For pairs it is needed only to release variances, and bounds a
+        row minus the center, or the difference of two rows divided by √2.
     neighbors : {"replace", "add-remove"}
         Which tables are hard to tell apart: two that differ in one person's row, or two
-        of which one has zeros in its place. Both take the number of rows as public.
+        of which one has a row that adds nothing in its place. Both take the number of rows
+        as public.
+    mechanism : {"dense", "pairs", "auto"}
+        All second moments; the strongest pairs of columns, for hundreds or thousands of
+        columns with few relations; or the one that will show more, chosen from public
+        facts alone (`dpcov.plan` says which).
+    max_pairs : int
+        For pairs: how many to release. Too many cost little.
+    center : float or array, shape (n_columns,), optional
+        For pairs: a public center, about which signs are taken. By default there is none,
+        and the signs are those of differences of rows 0 and 1, 2 and 3, ….
+    scales : array, shape (n_columns,), or "none", optional
+        For pairs: public standard deviations of the columns; or release correlations only.
+        By default variances are released if `row_norm` is given.
+    cell_bound : float, optional
+        For pairs with variances: a public bound on the size of a cell, at most `row_norm`.
+    shares : mapping, optional
+        For pairs: relative shares of the budget of ``"selection"``, ``"values"`` and
+        ``"variances"``. By default 0.5, 0.5 and 0.1.
     columns : sequence of str, optional
         Column names; by default the frame's own, or ``x0, x1, …``.
     missing : {"refuse", "center"}
-        What to do with missing and infinite cells: raise, or read them as 0.
+        What to do with missing and infinite cells: raise, or read them as the center.
     seed : int, optional
         Makes a repeatable *simulation*, which promises nothing. Never for real data.
 
@@ -62,6 +161,8 @@ def release(
     -------
     Release
         The noisy average (1/n) Σ x xᵀ with its noise scale and its promise.
+    PairsRelease
+        For pairs: which were selected, and their noisy co-movements.
 
     Raises
     ------
@@ -76,9 +177,9 @@ def release(
     Notes
     -----
     Formal guarantee: (epsilon, delta)-differential privacy of everything returned, for
-    the stated neighboring relation (claims P1 to P7 in docs/privacy.md). The means are
-    not removed: center the columns by public values first, or read the result as second
-    moments about zero.
+    the stated neighboring relation (claims P1 to P12 in docs/privacy.md). The dense
+    mechanism does not remove means: center the columns by public values first, or read
+    the result as second moments about zero.
 
     Examples
     --------
@@ -90,18 +191,117 @@ def release(
     """
     promise = ApproxDP(epsilon, delta, Neighbors.parse(neighbors))
     rule = check_missing(missing)
+    options = _PairOptions(max_pairs, center, scales, cell_bound, shares)
+    kind = _check_mechanism(mechanism, options, row_norm)
     source = open_source(X, columns)
     _warn_of_large_delta(promise, source.n_rows)
-    plan = plan_second_moment(promise=promise, n_rows=source.n_rows, row_norm=row_norm)
+    if kind == "auto":
+        kind = choose_mechanism(
+            promise,
+            n_rows=source.n_rows,
+            n_columns=len(source.columns),
+            max_pairs=max_pairs,  # type: ignore[arg-type]  # checked above
+            differences=center is None,
+        )
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    if kind == "pairs":
+        return _release_pairs(source, promise, options, row_norm, rule, stream)
+    return _release_moments(source, promise, row_norm, rule, stream)
+
+
+def _release_moments(
+    source: RowSource,
+    promise: ApproxDP,
+    row_norm: float | None,
+    missing: str,
+    stream: RandomStream,
+) -> Release:
+    plan = plan_second_moment(
+        promise=promise,
+        n_rows=source.n_rows,
+        row_norm=row_norm,  # type: ignore[arg-type]  # refused by the grid if it is None
+    )
     n_columns = len(source.columns)
     gram = Gram.from_blocks(
         source.blocks(max_block_rows(n_columns, plan.grid)),
         n_columns=n_columns,
         grid=plan.grid,
-        missing=rule,
+        missing=missing,
     )
     return release_gram(gram, plan, columns=source.columns, stream=stream)
+
+
+def _release_pairs(
+    source: RowSource,
+    promise: ApproxDP,
+    options: _PairOptions,
+    row_norm: float | None,
+    missing: str,
+    stream: RandomStream,
+) -> PairsRelease:
+    n_columns = len(source.columns)
+    center = _public_vector("center", options.center, n_columns)
+    public = None if options.scales is None or isinstance(options.scales, str) else options.scales
+    deviations = _public_vector("scales", public, n_columns)
+    if deviations is not None and not (deviations > 0).all():
+        raise ParameterError("scales must be positive: they are public standard deviations.")
+    paid = options.scales is None
+    plan = plan_pairs(
+        promise=promise,
+        n_rows=source.n_rows,
+        n_columns=n_columns,
+        max_pairs=options.max_pairs,  # type: ignore[arg-type]  # checked above
+        differences=center is None,
+        row_norm=row_norm if paid else None,
+        cell_bound=options.cell_bound if paid else None,
+        shares=options.shares,
+    )
+    sums = CoMovement.from_blocks(
+        source.blocks(block_rows(n_columns)),
+        n_columns=n_columns,
+        center=center,
+        squares=plan.squares,
+        missing=missing,
+    )
+    return release_pairs(
+        sums,
+        plan,
+        columns=source.columns,
+        stream=stream,
+        public_variances=None if deviations is None else deviations**2,
+    )
+
+
+def _check_mechanism(mechanism: str, options: _PairOptions, row_norm: float | None) -> str:
+    """Refuse what does not belong together, before anything is read."""
+    kind = check_choice("mechanism", mechanism, MECHANISMS)
+    if kind == "dense" and options.named():
+        raise ParameterError(f"{', '.join(options.named())}: only for mechanism='pairs' or 'auto'.")
+    if kind != "dense" and options.max_pairs is None:
+        raise ParameterError(
+            f"mechanism={kind!r} needs max_pairs: how many pairs of columns to release. Two to "
+            "five times as many as you expect cost little."
+        )
+    if kind == "auto" and row_norm is None:
+        raise ParameterError("mechanism='auto' needs row_norm, in case it chooses 'dense'.")
+    if isinstance(options.scales, str):
+        check_choice("scales", options.scales, ("none",))
+    return kind
+
+
+def _public_vector(
+    name: str, value: float | npt.ArrayLike | None, n_columns: int
+) -> npt.NDArray[np.float64] | None:
+    """Return a public number for each column, or refuse."""
+    if value is None:
+        return None
+    try:
+        vector = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n_columns,)))
+    except (TypeError, ValueError):
+        vector = np.full(n_columns, np.nan)
+    if not np.isfinite(vector).all():
+        raise ParameterError(f"{name} must be a finite number, or one for each column.")
+    return vector
 
 
 def _warn_of_large_delta(promise: ApproxDP, n_rows: int) -> None:

@@ -5,8 +5,10 @@ Owns the order of the job and its processes. A run that was stopped goes on wher
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
@@ -91,18 +93,31 @@ def _outcomes(
     if jobs == 1:
         yield from ((cell, run_cell(cell, study)) for cell in cells)
         return
+    others = set(multiprocessing.active_children())
     # Fresh processes: a fork would inherit the locks of BLAS threads.
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts_to_parent)
     try:
-        running: dict[Future[dict[Key, float]], Cell] = {
-            pool.submit(run_cell, cell, study): cell for cell in cells
-        }
-        while running:
+        waiting = iter(cells)
+        running: dict[Future[dict[Key, float]], Cell] = {}
+        while True:
+            # A few at a time, so that little is lost when the job is stopped.
+            for cell in itertools.islice(waiting, 2 * jobs - len(running)):
+                running[pool.submit(run_cell, cell, study)] = cell
+            if not running:
+                break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
     finally:
-        # When stopped, do not wait for cells that have not begun.
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_interrupts_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _table(journal: Journal, expected: dict[Key, int]) -> pd.DataFrame:

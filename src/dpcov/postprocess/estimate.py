@@ -9,28 +9,20 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import NothingDetectableWarning, ParameterError
-from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.postprocess.inference import (
-    Edges,
-    find_edges,
-    load_pandas,
-    smallest_detectable_correlation,
-)
+from dpcov.parameters import check_choice, check_number
+from dpcov.postprocess.face import CovarianceFace
+from dpcov.postprocess.inference import Edges, find_edges, smallest_detectable_correlation
 from dpcov.postprocess.level import Choice, RiskCurve, check_level, choose
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
-from dpcov.postprocess.psd import METHODS, components, make_psd
+from dpcov.postprocess.psd import METHODS, make_psd
 from dpcov.postprocess.rules import Rule
 from dpcov.postprocess.shrinkage import shrink_entries
 from dpcov.releases import Release
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Estimate", "check_options", "estimate_covariance"]
 
@@ -41,7 +33,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(CovarianceFace):
     """A sparse covariance estimate, with what is known about its error.
 
     Made by `Release.estimate`.
@@ -110,28 +102,6 @@ class Estimate:
         return result
 
     @cached_property
-    def correlation(self) -> Array:
-        """The correlation matrix of the estimate, with ones on its diagonal."""
-        deviation = np.sqrt(np.diag(self.covariance))
-        result: Array = self.covariance / np.outer(deviation, deviation)
-        np.fill_diagonal(result, 1.0)
-        result.setflags(write=False)
-        return result
-
-    @cached_property
-    def precision(self) -> Array:
-        """The inverse of the covariance; its pseudo-inverse where that is singular."""
-        from scipy.linalg import pinvh
-
-        result = np.diag(1.0 / np.diag(self.covariance))
-        for members in components(self.covariance):
-            place = np.ix_(members, members)
-            inverse = pinvh(self.covariance[place])
-            result[place] = (inverse + inverse.T) / 2
-        result.setflags(write=False)
-        return result
-
-    @cached_property
     def smallest_detectable_correlation(self) -> float:
         """The correlation that this release would have shown with probability one half."""
         return smallest_detectable_correlation(self.noise)
@@ -168,40 +138,6 @@ class Estimate:
         """
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
         return find_edges(self.release.matrix, self.covariance, self.noise, self.columns, fdr)
-
-    def sample(self, n_rows: int, *, seed: int | None = None) -> Array:
-        """Draw synthetic rows from the Gaussian with this covariance and mean zero.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many.
-        seed : int, optional
-            For repeatable rows. They cost no privacy either way.
-        """
-        from scipy.linalg import eigh
-
-        n_rows = check_count("n_rows", n_rows, low=1)
-        generator = np.random.default_rng(
-            None if seed is None else check_count("seed", seed, low=0)
-        )
-        rows = generator.standard_normal((n_rows, len(self.columns)))
-        deviation = np.sqrt(np.diag(self.covariance))
-        linked = components(self.covariance)
-        for members in linked:
-            values, vectors = eigh(self.covariance[np.ix_(members, members)])
-            # The symmetric root: it does not depend on the signs of the eigenvectors.
-            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-            rows[:, members] = rows[:, members] @ root
-        alone = np.setdiff1d(np.arange(len(deviation)), np.concatenate([[], *linked]))
-        rows[:, alone.astype(np.intp)] *= deviation[alone.astype(np.intp)]
-        return rows
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the covariance as a pandas data frame with the column names."""
-        names = list(self.columns)
-        frame: pd.DataFrame = load_pandas().DataFrame(self.covariance, index=names, columns=names)
-        return frame
 
     def __repr__(self) -> str:
         size = len(self.columns)

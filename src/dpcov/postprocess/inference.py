@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.detection import dense_detectable
 from dpcov.errors import MissingExtraError
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 
@@ -144,13 +145,12 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
     The test keeps the chance of any false edge at 5 % (Bonferroni). The two columns have
     the given variance, or the median one. Above 1 no relation between them can be shown.
     """
-    from scipy.special import ndtri
-
-    size = len(noise.variances)
-    n_pairs = max(1, size * (size - 1) // 2)
-    cutoff = -float(ndtri(0.05 / (2 * n_pairs)))
     variance = float(np.median(noise.variances)) if variance is None else variance
-    return cutoff * float(np.sqrt(1 / noise.n_rows + (noise.off_diagonal / variance) ** 2))
+    return dense_detectable(
+        n_columns=len(noise.variances),
+        n_rows=noise.n_rows,
+        noise_scale=noise.off_diagonal / variance,
+    )
 
 
 def load_pandas() -> ModuleType:

@@ -15,13 +15,17 @@ the PSD step only, the other set being linear); Nesterov's momentum with restart
 from __future__ import annotations
 
 from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.parameters import check_choice
 
-__all__ = ["METHODS", "components", "make_psd"]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["METHODS", "components", "make_psd", "repair"]
 
 METHODS = ("sparse", "clip", "none")
 
@@ -53,17 +57,25 @@ def make_psd(matrix: Array, *, method: str, tolerance: float) -> Array:
         everything = len(members) == len(matrix)
         place = np.ix_(members, members)
         part = matrix if everything else matrix[place]
-        if _is_positive_definite(part):
+        repaired = repair(part, method=method, tolerance=tolerance)
+        if repaired is None:
             continue
-        repaired = _positive_part(part) if method == "clip" else _project(part, tolerance)
-        _lift(repaired)
         if everything:
             return repaired
         matrix[place] = repaired
     return matrix
 
 
-def components(matrix: Array) -> list[npt.NDArray[np.intp]]:
+def repair(part: Array, *, method: str, tolerance: float) -> Array | None:
+    """Return a positive semi-definite version of one component, or None if it is one already."""
+    if method == "none" or _is_positive_definite(part):
+        return None
+    repaired = _positive_part(part) if method == "clip" else _project(part, tolerance)
+    _lift(repaired)
+    return repaired
+
+
+def components(matrix: Array | csr_array) -> list[npt.NDArray[np.intp]]:
     """Return the connected components of the support that have two members or more."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

@@ -1,5 +1,15 @@
 """What came through the door: values that are safe to save, send and print."""
 
+from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.release import SECOND_MOMENT, NoiseScale, Provenance, Release
 
-__all__ = ["SECOND_MOMENT", "NoiseScale", "Provenance", "Release"]
+__all__ = [
+    "PAIRS",
+    "SECOND_MOMENT",
+    "NoiseScale",
+    "PairsProvenance",
+    "PairsRelease",
+    "Provenance",
+    "Release",
+    "Variances",
+]

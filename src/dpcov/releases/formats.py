@@ -13,21 +13,26 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import ApproxDP, PureDP, frobenius_sensitivity, gaussian_scale
+from dpcov.privacy import ApproxDP, Neighbors, PureDP, frobenius_sensitivity, gaussian_scale
+from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
+from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.release import SECOND_MOMENT, NoiseScale, Provenance, Release
 
-__all__ = ["MOMENTS", "read_release", "write_release"]
+__all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_release"]
 
 
-def write_release(release: Release, path: str | PathLike[str]) -> None:
+def write_release(release: Release | PairsRelease, path: str | PathLike[str]) -> None:
     """Write `release` to `path`."""
-    write_archive(path, MOMENTS, _moment_facts(release), {"matrix": release.matrix})
+    if isinstance(release, PairsRelease):
+        write_archive(path, PAIRS_FORMAT, _pair_facts(release), _pair_arrays(release))
+    else:
+        write_archive(path, MOMENTS, _moment_facts(release), {"matrix": release.matrix})
 
 
 def read_release(path: str | PathLike[str]) -> Any:
     """Read the release at `path`, or say what is wrong with the file."""
-    return read_archive(path, _FORMATS)
+    return read_archive(path, (MOMENTS, PAIRS_FORMAT))
 
 
 def _moment_facts(release: Release) -> Facts:
@@ -90,6 +95,107 @@ def _check_moment_noise(release: Release) -> None:
         raise CorruptFileError("its noise does not pay for its promise")
 
 
+def _pair_facts(release: PairsRelease) -> Facts:
+    made, variances = release.provenance, release.variances
+    return {
+        "n_rows": release.n_rows,
+        "n_terms": release.n_terms,
+        "columns": list(release.columns),
+        "noise_scale": release.noise_scale,
+        "variances": None if variances is None else {"noise_scale": variances.noise_scale},
+        "promise": str(release.promise),
+        "simulated": release.simulated,
+        "provenance": {
+            "version": made.version,
+            "mechanism": made.mechanism,
+            "calibrated_for": _promise_facts(made.calibrated_for),
+            "center": made.center,
+            "max_pairs": made.max_pairs,
+            "selection_scale": made.selection_scale,
+            "row_norm": made.row_norm,
+            "cell_bound": made.cell_bound,
+            "steps": [{"name": step.name, "rho": step.rho} for step in made.steps],
+        },
+    }
+
+
+def _pair_arrays(release: PairsRelease) -> Arrays:
+    variances = release.variances
+    return {
+        "pairs": release.pairs,
+        "co_movement": release.co_movement,
+        "variances": np.empty(0) if variances is None else variances.values,
+    }
+
+
+def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
+    made = dict(facts["provenance"])
+    if not isinstance(facts["columns"], list):
+        raise CorruptFileError("its columns are not a list")
+    promise = _promise_of(made.pop("calibrated_for"))
+    if not isinstance(promise, ApproxDP):
+        raise CorruptFileError("its promise is not that of its origin")
+    steps = tuple(Step(**step) for step in made.pop("steps"))
+    stated = facts["variances"]
+    release = PairsRelease(
+        pairs=arrays["pairs"].astype(np.int32, copy=False),
+        co_movement=arrays["co_movement"].astype(np.float64, copy=False),
+        noise_scale=facts["noise_scale"],
+        n_terms=facts["n_terms"],
+        variances=(
+            None
+            if stated is None
+            else Variances(arrays["variances"].astype(np.float64, copy=False), **stated)
+        ),
+        n_rows=facts["n_rows"],
+        columns=tuple(facts["columns"]),
+        provenance=PairsProvenance(calibrated_for=promise, steps=steps, **made),
+        simulated=facts["simulated"],
+    )
+    if facts["promise"] != str(release.promise) or release.provenance.mechanism != PAIRS:
+        raise CorruptFileError("its promise is not that of its origin")
+    _check_pair_noise(release, promise)
+    return release
+
+
+def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
+    """Add up what the stated noise costs, and compare it with the promise."""
+    made = release.provenance
+    per_person = 2 if promise.neighbors is Neighbors.REPLACE else 1
+    n_pairs = release.n_columns * (release.n_columns - 1) // 2
+    if len(release.pairs) != made.max_pairs or (made.center == "differences") != (
+        release.n_terms != release.n_rows
+    ):
+        raise CorruptFileError("its pairs are not those of its origin")
+    if made.center == "differences" and promise.neighbors is not Neighbors.REPLACE:
+        raise CorruptFileError("differences of rows keep no add-remove promise")
+    cost = gaussian_step(
+        "values",
+        sensitivity=per_person * math.sqrt(made.max_pairs) / release.n_terms,
+        scale=release.noise_scale,
+    ).rho
+    if made.max_pairs < n_pairs:
+        cost += selection_step(
+            "selection",
+            count=made.max_pairs,
+            sensitivity=per_person,
+            scale=made.selection_scale,
+        ).rho
+    if made.row_norm is not None:
+        if release.variances is None or made.cell_bound is None:
+            raise CorruptFileError("its variances are not those of its origin")
+        factor = math.sqrt(2) if promise.neighbors is Neighbors.REPLACE else 1.0
+        cost += gaussian_step(
+            "variances",
+            sensitivity=factor * made.cell_bound * made.row_norm / release.n_terms,
+            scale=release.variances.noise_scale,
+        ).rho
+    elif release.variances is not None and release.variances.noise_scale > 0:
+        raise CorruptFileError("its variances are not those of its origin")
+    if cost * (1 - 1e-9) > zcdp_budget(epsilon=promise.epsilon, delta=promise.delta):
+        raise CorruptFileError("its noise does not pay for its promise")
+
+
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:
     facts: Facts = {"epsilon": promise.epsilon, "neighbors": promise.neighbors.value}
     return facts | {"delta": promise.delta} if isinstance(promise, ApproxDP) else facts
@@ -100,4 +206,9 @@ def _promise_of(facts: Facts) -> ApproxDP | PureDP:
 
 
 MOMENTS = Format("dpcov second-moment release", 1, {"matrix": "<f8"}, _rebuild_moments)
-_FORMATS = (MOMENTS,)
+PAIRS_FORMAT = Format(
+    "dpcov pairs release",
+    1,
+    {"pairs": "<i4", "co_movement": "<f8", "variances": "<f8"},
+    _rebuild_pairs,
+)

@@ -7,22 +7,22 @@ and sent between processes, and it refuses to be printed, converted, or stored.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import lru_cache
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InexactArithmeticError, InputError, ParameterError, SensitiveDataError
+from dpcov.errors import InexactArithmeticError, InputError, ParameterError
 from dpcov.parameters import check_count
 from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
+from dpcov.sensitive.sealed import Sealed
+from dpcov.sensitive.threads import blas_threads, usable_cores
 
 if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+    pass
 
 __all__ = ["MAX_SUM_BITS", "Gram", "max_block_rows"]
 
@@ -36,7 +36,7 @@ _MIN_BLOCK_ROWS = 1024
 _CHUNK_BYTES = 4 << 20  # rows that one thread prepares at a time: worth a call, fit for the cache
 
 
-class Gram:
+class Gram(Sealed):
     """The sum of q qᵀ over quantized rows q, with the number of rows.
 
     Build it with `from_rows` or `from_blocks`; merge with ``+``.
@@ -118,10 +118,10 @@ class Gram:
     ) -> Gram:
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
         missing = check_missing(missing)
-        threads = _usable_cores() if threads is None else check_count("threads", threads, low=1)
+        threads = usable_cores() if threads is None else check_count("threads", threads, low=1)
         sums = np.zeros((n_columns, n_columns), dtype=np.int64)
         n_rows = 0
-        with _blas_threads(threads), ThreadPoolExecutor(threads) as pool:
+        with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
             kernel = _BlockKernel(n_columns, grid, missing, pool)
             for block in blocks:
                 _check_block(block, n_columns, grid)
@@ -159,23 +159,8 @@ class Gram:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("A Gram is a value: it cannot be changed.")
-
-    def __copy__(self) -> Gram:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Gram:
-        return self
-
     def __repr__(self) -> str:
         return f"Gram({self.n_rows} rows × {self.n_columns} columns)"
-
-    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
-        _refuse_storage()
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        _refuse_storage()
 
 
 def max_block_rows(n_columns: int, grid: Grid) -> int:
@@ -241,13 +226,6 @@ def _check_room(n_rows: int, grid: Grid) -> None:
         raise ParameterError(f"{n_rows} rows do not fit the grid; use fewer bits.")
 
 
-def _refuse_storage() -> NoReturn:
-    raise SensitiveDataError(
-        "A Gram matrix has no noise and must not be stored or converted. Release it first: "
-        "dpcov.release(...).save(path). Between processes it travels through multiprocessing."
-    )
-
-
 def _rebuild(sums: npt.NDArray[np.int64], n_rows: int, grid: Grid) -> Gram:
     return Gram(sums, n_rows=n_rows, grid=grid)
 
@@ -259,22 +237,3 @@ def _reduce_for_transport(gram: Gram) -> tuple[Any, ...]:
 # multiprocessing and concurrent.futures use this pickler for pipes between processes, and
 # nothing else does: pickle.dump, joblib.dump, np.save and shelve meet __reduce_ex__.
 ForkingPickler.register(Gram, _reduce_for_transport)
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def _blas_threads(threads: int) -> Iterator[None]:
-    with _controller().limit(limits=threads, user_api="blas"):
-        yield

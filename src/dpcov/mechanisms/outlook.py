@@ -1,0 +1,125 @@
+"""What each mechanism will show, before a row is read.
+
+Owns the comparison of mechanisms from public facts alone: rows, columns, pairs, promise.
+Columns are taken to have equal variances, which count as 1, and to be about Gaussian.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpcov.detection import dense_detectable, pairs_detectable
+from dpcov.mechanisms.pairs import plan_pairs
+from dpcov.mechanisms.second_moment import plan_second_moment
+from dpcov.privacy import ApproxDP
+
+__all__ = ["Outlook", "best_shares", "choose_mechanism", "dense_outlook", "pairs_outlook"]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a mechanism will show.
+
+    Parameters
+    ----------
+    mechanism : str
+        Its name in `dpcov.release`.
+    noise_scale : float
+        The sd of the noise of an entry on the scale of correlations.
+    shown_half, shown_most : float
+        The correlation that stands out with probability 0.5 and 0.9; above 1 if none does.
+    """
+
+    mechanism: str
+    noise_scale: float
+    shown_half: float
+    shown_most: float
+
+
+def typical_row_norm(n_columns: int) -> float:
+    """Return the norm that 99 % of rows of independent, standardized columns stay below."""
+    return math.sqrt(n_columns + 2.33 * math.sqrt(2 * n_columns))
+
+
+def dense_outlook(
+    promise: ApproxDP, *, n_rows: int, n_columns: int, row_norm: float | None = None
+) -> Outlook:
+    """Return what all second moments will show; `row_norm` is in sd of a column."""
+    norm = typical_row_norm(n_columns) if row_norm is None else row_norm
+    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=norm)
+    noise = plan.noise_scale.off_diagonal
+    half, most = (
+        dense_detectable(n_columns=n_columns, n_rows=n_rows, noise_scale=noise, power=power)
+        for power in (0.5, 0.9)
+    )
+    return Outlook("dense", noise, half, most)
+
+
+def pairs_outlook(
+    promise: ApproxDP,
+    *,
+    n_rows: int,
+    n_columns: int,
+    max_pairs: int,
+    differences: bool,
+    shares: Mapping[str, float] | None = None,
+) -> Outlook:
+    """Return what the strongest pairs will show, without variances."""
+    plan = plan_pairs(
+        promise=promise,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        max_pairs=max_pairs,
+        differences=differences,
+        shares=shares,
+    )
+    half, most = (
+        pairs_detectable(
+            n_columns=n_columns,
+            n_terms=plan.n_terms,
+            max_pairs=plan.max_pairs,
+            selection_scale=plan.selection_scale,
+            noise_scale=plan.noise_scale,
+            power=power,
+        )
+        for power in (0.5, 0.9)
+    )
+    # Near zero a correlation is π/2 times its co-movement.
+    return Outlook("pairs", math.pi / 2 * plan.noise_scale, half, most)
+
+
+def best_shares(
+    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, differences: bool
+) -> dict[str, float]:
+    """Return the split between selection and values that shows the smallest correlation."""
+
+    def shown(selection: float) -> float:
+        shares = {"selection": selection, "values": 1 - selection}
+        return pairs_outlook(
+            promise,
+            n_rows=n_rows,
+            n_columns=n_columns,
+            max_pairs=max_pairs,
+            differences=differences,
+            shares=shares,
+        ).shown_half
+
+    best = min((step / 20 for step in range(2, 19)), key=lambda s: (shown(s), abs(s - 0.5)))
+    return {"selection": best, "values": round(1 - best, 2)}
+
+
+def choose_mechanism(
+    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, differences: bool
+) -> str:
+    """Return the mechanism that shows the smaller correlation. Uses public facts alone."""
+    dense = dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
+    pairs = pairs_outlook(
+        promise,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        max_pairs=max_pairs,
+        differences=differences,
+    )
+    return "pairs" if pairs.shown_half < dense.shown_half else "dense"

@@ -1,0 +1,294 @@
+"""PairsRelease → PairsEstimate: correlations of the pairs that stand out.
+
+Owns the way from noisy sign co-movements to a sparse covariance. Everything here is
+post-processing of a release and costs no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.detection import pairs_detectable
+from dpcov.errors import NothingDetectableWarning
+from dpcov.parameters import check_choice, check_number
+from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
+from dpcov.postprocess.face import CovarianceFace
+from dpcov.postprocess.inference import Edges
+from dpcov.postprocess.psd import METHODS, components, repair
+from dpcov.releases.pairs import PairsRelease
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["PairsEstimate", "estimate_pairs"]
+
+_TOLERANCE = 1e-6  # of a correlation: far below any noise
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairsEstimate(CovarianceFace):
+    """A sparse covariance of the pairs that stand out.
+
+    Made by `PairsRelease.estimate`.
+
+    Parameters
+    ----------
+    release : PairsRelease
+        Where it came from.
+    covariance_sparse : scipy.sparse.csr_array, shape (n_columns, n_columns)
+        Positive semi-definite (unless ``psd="none"``). Correlations, with ones on the
+        diagonal, when the release has no variances.
+    kept : ndarray of bool, shape (k,)
+        Which released pairs stand out.
+    fdr : float
+        At which false discovery rate.
+    psd : str
+        How it was made positive semi-definite.
+
+    Notes
+    -----
+    The mean co-movement m of the signs of two columns gives their correlation as
+    r = sin(π m / 2), exactly so for elliptical laws such as the Gaussian and Student's t
+    (Greiner 1909; Lindskog, McNeil and Schmock 2003), whatever the scales are. For other
+    laws r is a rank-like measure of association.
+    """
+
+    release: PairsRelease
+    covariance_sparse: csr_array
+    kept: npt.NDArray[np.bool_]
+    fdr: float
+    psd: str
+
+    def __post_init__(self) -> None:
+        self.kept.setflags(write=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names."""
+        return self.release.columns
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance as a dense array: p² numbers. Read-only."""
+        dense: Array = self.covariance_sparse.toarray()
+        dense.setflags(write=False)
+        return dense
+
+    @cached_property
+    def support(self) -> npt.NDArray[np.bool_]:
+        """Which entries are kept, as a dense array. The diagonal always is. Read-only."""
+        size = len(self.columns)
+        result = np.eye(size, dtype=bool)
+        first, second = self.release.pairs[self.kept].T
+        result[first, second] = result[second, first] = True
+        result.setflags(write=False)
+        return result
+
+    @cached_property
+    def pair_correlation(self) -> Array:
+        """The correlation of each released pair, before any selection or repair."""
+        return _correlations(self.release)
+
+    @cached_property
+    def pair_standard_error(self) -> Array:
+        """The standard error of each of these: privacy noise plus sampling (delta method)."""
+        mean = np.clip(self.release.co_movement, -1.0, 1.0)
+        variance = (1 - mean**2) / self.release.n_terms + self.release.noise_scale**2
+        slope = math.pi / 2 * np.cos(math.pi / 2 * mean)
+        result: Array = np.abs(slope) * np.sqrt(variance)
+        return result
+
+    @cached_property
+    def smallest_detectable_correlation(self) -> float:
+        """The correlation that this release would have shown with probability one half."""
+        return _detectable(self.release)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals for the correlations of the released pairs.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            The probability that an interval covers its correlation. A pair that was
+            selected among many because it is the largest by chance is covered less often.
+
+        Returns
+        -------
+        low, high : ndarray, shape (k,)
+            In the order of ``release.pairs``.
+        """
+        from scipy.special import ndtri
+
+        level = check_number("level", level, low=0.0, high=1.0)
+        # On the scale of the co-movement, where the noise is; the sine is monotone.
+        mean = np.clip(self.release.co_movement, -1.0, 1.0)
+        sd = np.sqrt((1 - mean**2) / self.release.n_terms + self.release.noise_scale**2)
+        margin = float(ndtri(0.5 + level / 2)) * sd
+        ends = (self.release.co_movement - margin, self.release.co_movement + margin)
+        low, high = (np.sin(math.pi / 2 * np.clip(end, -1.0, 1.0)) for end in ends)
+        return low, high
+
+    def edges(self, fdr: float = 0.1) -> Edges:
+        """Return the pairs that are related, with a bounded share of false ones.
+
+        Parameters
+        ----------
+        fdr : float, default 0.1
+            The expected share of false pairs on the list, at most. All pairs of columns
+            count as tested, those that were not selected too.
+        """
+        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+        sizes, q_values = _test(self.release)
+        order = np.argsort(-sizes, kind="stable")
+        chosen = order[q_values[order] <= fdr]
+        deviation = np.sqrt(_variances(self.release))
+        first, second = self.release.pairs[chosen].T
+        scale = deviation[first] * deviation[second]
+        correlation = self.pair_correlation[chosen]
+        relative = self._relative_error_of_scale()
+        error = np.sqrt(
+            self.pair_standard_error[chosen] ** 2
+            + correlation**2 * (relative[first] ** 2 + relative[second] ** 2)
+        )
+        return Edges(
+            first=tuple(self.columns[place] for place in first),
+            second=tuple(self.columns[place] for place in second),
+            value=correlation * scale,
+            standard_error=error * scale,
+            q_value=q_values[chosen],
+        )
+
+    def _relative_error_of_scale(self) -> Array:
+        """Return the relative standard error of each column's sd."""
+        released = self.release.variances
+        if released is None or released.noise_scale == 0:
+            return np.zeros(len(self.columns))
+        variances = _variances(self.release)
+        error = diagonal_variance(
+            variances, noise_scale=released.noise_scale, n_rows=self.release.n_terms
+        )
+        return np.sqrt(error) / (2 * variances)
+
+    def __repr__(self) -> str:
+        size = len(self.columns)
+        return (
+            f"PairsEstimate({size} columns, {int(self.kept.sum())} of "
+            f"{size * (size - 1) // 2} pairs kept, fdr={self.fdr:g}, psd={self.psd!r})"
+        )
+
+
+def estimate_pairs(
+    release: PairsRelease, *, fdr: float = 0.1, psd: str = "sparse"
+) -> PairsEstimate:
+    """Turn a release of pairs into a sparse covariance. See `PairsRelease.estimate`."""
+    fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+    check_choice("psd", psd, METHODS)
+    _, q_values = _test(release)
+    kept = q_values <= fdr
+    correlation = _repaired(_sparse_correlation(release, kept), psd)
+    deviation = np.sqrt(_variances(release))
+    entries = correlation.tocoo()
+    entries.data *= deviation[entries.row] * deviation[entries.col]
+    detectable = _detectable(release)
+    if detectable > 1:
+        warnings.warn(
+            "Nothing is detectable in this release: no correlation, however strong, would have "
+            "been selected and have stood out with probability one half. More rows, a larger "
+            "epsilon or a smaller max_pairs would help.",
+            NothingDetectableWarning,
+            stacklevel=3,
+        )
+    return PairsEstimate(release, entries.tocsr(), kept, fdr, psd)
+
+
+def _correlations(release: PairsRelease) -> Array:
+    result: Array = np.sin(math.pi / 2 * np.clip(release.co_movement, -1.0, 1.0))
+    return result
+
+
+def _test(release: PairsRelease) -> tuple[Array, Array]:
+    """Return sizes in sd and q-values of the released pairs among all pairs of columns.
+
+    Benjamini and Hochberg (1995), with p-value 1 for the pairs that were not selected: that
+    can only shorten the list.
+    """
+    from scipy.special import ndtr
+
+    sd = math.sqrt(1 / release.n_terms + release.noise_scale**2)
+    sizes = np.abs(release.co_movement) / sd
+    n_pairs = release.n_columns * (release.n_columns - 1) // 2
+    order = np.argsort(-sizes, kind="stable")
+    ranked = 2.0 * ndtr(-sizes[order]) * n_pairs / np.arange(1, len(order) + 1)
+    q_values = np.empty_like(ranked)
+    q_values[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1.0)
+    return sizes, q_values
+
+
+def _sparse_correlation(release: PairsRelease, kept: npt.NDArray[np.bool_]) -> csr_array:
+    from scipy.sparse import coo_array
+
+    size = release.n_columns
+    values = _correlations(release)[kept]
+    first, second = release.pairs[kept].astype(np.int64).T
+    everyone = np.arange(size)
+    rows = np.concatenate([everyone, first, second])
+    columns = np.concatenate([everyone, second, first])
+    data = np.concatenate([np.ones(size), values, values])
+    return coo_array((data, (rows, columns)), shape=(size, size)).tocsr()
+
+
+def _repaired(correlation: csr_array, psd: str) -> csr_array:
+    """Make every component positive semi-definite, with ones on the diagonal again."""
+    from scipy.sparse import coo_array
+
+    parts = []
+    touched = np.zeros(correlation.shape[0], dtype=bool)
+    for members in components(correlation):
+        part = correlation[members][:, members].toarray()
+        repaired = repair(part, method=psd, tolerance=_TOLERANCE)
+        if repaired is None:
+            continue
+        deviation = np.sqrt(np.diag(repaired))
+        repaired /= np.outer(deviation, deviation)
+        np.fill_diagonal(repaired, 1.0)
+        row, column = np.nonzero(repaired)
+        parts.append((repaired[row, column], members[row], members[column]))
+        touched[members] = True
+    if not parts:
+        return correlation
+    rest = correlation.tocoo()
+    left = ~touched[rest.row]
+    parts.append((rest.data[left], rest.row[left], rest.col[left]))
+    data, row, column = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return coo_array((data, (row, column)), shape=correlation.shape).tocsr()
+
+
+def _variances(release: PairsRelease) -> Array:
+    """Return positive variances: public ones, shrunk noisy ones, or ones."""
+    released = release.variances
+    if released is None:
+        return np.ones(release.n_columns)
+    if released.noise_scale == 0:
+        return released.values
+    return shrink_diagonal(
+        released.values, noise_scale=released.noise_scale, n_rows=release.n_terms
+    )
+
+
+def _detectable(release: PairsRelease) -> float:
+    return pairs_detectable(
+        n_columns=release.n_columns,
+        n_terms=release.n_terms,
+        max_pairs=len(release.pairs),
+        selection_scale=release.provenance.selection_scale,
+        noise_scale=release.noise_scale,
+    )

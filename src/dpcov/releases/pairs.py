@@ -1,0 +1,257 @@
+"""PairsRelease: the co-movement of the strongest pairs of columns, safe to publish.
+
+Owns the value that the pairs mechanism returns. It never sees raw rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import ParameterError
+from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.privacy import ApproxDP, NoPromise, Promise
+from dpcov.privacy.composition import Step
+
+if TYPE_CHECKING:
+    from dpcov.postprocess.pairs_estimate import PairsEstimate
+
+__all__ = ["PAIRS", "PairsProvenance", "PairsRelease", "Variances"]
+
+PAIRS = "pairs: noisy top-k of sign co-movements, rounded Gaussian values"
+"""The name of the mechanism that releases the strongest pairs."""
+
+CENTERS = ("differences", "public")
+
+
+@dataclass(frozen=True)
+class PairsProvenance:
+    """How a release of pairs was made. Every field is public.
+
+    Parameters
+    ----------
+    version, mechanism : str
+        The version of dpcov, the name of the mechanism.
+    calibrated_for : ApproxDP
+        The promise for which all noise was calibrated.
+    center : {"differences", "public"}
+        Signs of differences of rows, or about a public center.
+    max_pairs : int
+        How many pairs were asked for.
+    selection_scale : float
+        The scale of the Gumbel noise of the selection, in counts; 0 if all were taken.
+    row_norm, cell_bound : float or None
+        The clipping of the rows and cells behind released variances.
+    steps : tuple of Step
+        What each step cost.
+    """
+
+    version: str
+    mechanism: str
+    calibrated_for: ApproxDP
+    center: str
+    max_pairs: int
+    selection_scale: float
+    row_norm: float | None
+    cell_bound: float | None
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        check_choice("center", self.center, CENTERS)
+        check_count("max_pairs", self.max_pairs, low=1)
+        check_number("selection scale", self.selection_scale, low=0, high=math.inf, open_low=False)
+        for name in ("row_norm", "cell_bound"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), low=0, high=math.inf)
+        if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
+            raise ParameterError("version and mechanism must be strings.")
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """The variances of the columns, noisy or public.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_columns,)
+        Noisy values may be negative. Read-only.
+    noise_scale : float
+        The sd of their noise; 0 for public ones.
+    """
+
+    values: npt.NDArray[np.float64]
+    noise_scale: float
+
+    def __post_init__(self) -> None:
+        check_number("noise scale", self.noise_scale, low=0, high=math.inf, open_low=False)
+        if self.values.ndim != 1 or self.values.dtype != np.float64:
+            raise ParameterError("Variances must be a vector of float64.")
+        if not np.isfinite(self.values).all():
+            raise ParameterError("Variances must be finite.")
+        if self.noise_scale == 0 and not (self.values > 0).all():
+            raise ParameterError("Public variances must be positive.")
+        self.values.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Variances):
+            return NotImplemented
+        return self.noise_scale == other.noise_scale and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class PairsRelease:
+    """Noisy sign co-movements of the strongest pairs, safe to publish.
+
+    Made by ``dpcov.release(..., mechanism="pairs")``, or read back by `Release.load`.
+
+    Parameters
+    ----------
+    pairs : ndarray of int32, shape (k, 2)
+        The selected pairs of columns, i < j, in rising order. Read-only.
+    co_movement : ndarray of float64, shape (k,)
+        The noisy mean of s_i s_j over `n_terms` terms. Read-only.
+    noise_scale : float
+        The sd of its privacy noise.
+    n_terms : int
+        The number of rows, or of differences of rows, in the means.
+    variances : Variances or None
+        None when correlations alone were released.
+    n_rows : int
+        The number of rows, which is public.
+    columns : tuple of str
+        Column names.
+    provenance : PairsProvenance
+        How it was made.
+    simulated : bool
+        Whether the noise came from a seed. Then nothing is promised.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).normal(size=(4000, 30))
+    >>> rows[:, 1] += rows[:, 0]
+    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=5)
+    >>> release
+    PairsRelease(5 of 435 pairs, 4000 rows × 30 columns, (1, 1e-06)-differential privacy, \
+replace-one neighbors)
+    >>> [(edge.first, edge.second) for edge in release.estimate().edges(fdr=1e-6)]
+    [('x0', 'x1')]
+    """
+
+    pairs: npt.NDArray[np.int32]
+    co_movement: npt.NDArray[np.float64]
+    noise_scale: float
+    n_terms: int
+    variances: Variances | None
+    n_rows: int
+    columns: tuple[str, ...]
+    provenance: PairsProvenance
+    simulated: bool
+
+    def __post_init__(self) -> None:
+        check_count("n_rows", self.n_rows, low=1)
+        check_count("n_terms", self.n_terms, low=1, high=self.n_rows)
+        check_number("noise scale", self.noise_scale, low=0, high=math.inf)
+        if not isinstance(self.simulated, bool):
+            raise ParameterError("simulated must be True or False.")
+        size = len(self.columns)
+        if len({name for name in self.columns if isinstance(name, str)}) != size:
+            raise ParameterError("columns must be names (strings) that differ.")
+        if self.variances is not None and len(self.variances.values) != size:
+            raise ParameterError("There must be one variance for each column.")
+        self._check_pairs(size)
+        self.pairs.setflags(write=False)
+        self.co_movement.setflags(write=False)
+
+    def _check_pairs(self, size: int) -> None:
+        pairs, values = self.pairs, self.co_movement
+        if pairs.dtype != np.int32 or values.dtype != np.float64 or pairs.shape != (len(values), 2):
+            raise ParameterError("pairs must be int32 with two columns, and float64 values.")
+        first, second = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+        inside = (first >= 0) & (first < second) & (second < size)
+        if not inside.all() or (np.diff(first * size + second) <= 0).any():
+            raise ParameterError("pairs must be distinct pairs of columns in rising order.")
+        if not np.isfinite(values).all():
+            raise ParameterError("co-movements must be finite.")
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised to each person: nothing, when the noise came from a seed."""
+        if self.simulated:
+            return NoPromise("simulated with a seed")
+        return self.provenance.calibrated_for
+
+    def estimate(self, *, fdr: float = 0.1, psd: str = "sparse") -> PairsEstimate:
+        """Return a sparse, positive semi-definite covariance. Costs no privacy.
+
+        Parameters
+        ----------
+        fdr : float, default 0.1
+            Keep the pairs that stand out at this false discovery rate among *all* pairs.
+        psd : {"sparse", "clip", "none"}
+            The nearest positive semi-definite matrix with the same zeros; negative
+            eigenvalues set to zero, which fills in zeros; or neither.
+
+        Returns
+        -------
+        PairsEstimate
+
+        Warns
+        -----
+        NothingDetectableWarning
+            When no correlation could have stood out. The estimate is diagonal.
+        """
+        from dpcov.postprocess.pairs_estimate import estimate_pairs
+
+        return estimate_pairs(self, fdr=fdr, psd=psd)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the release to an ``.npz`` file that `Release.load` reads."""
+        from dpcov.releases.formats import write_release
+
+        write_release(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PairsRelease):
+            return NotImplemented
+        return (
+            self._facts() == other._facts()
+            and np.array_equal(self.pairs, other.pairs)
+            and np.array_equal(self.co_movement, other.co_movement)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        size = self.n_columns
+        return (
+            f"PairsRelease({len(self.pairs)} of {size * (size - 1) // 2} pairs, "
+            f"{self.n_rows} rows × {size} columns, {self.promise})"
+        )
+
+    def _facts(self) -> tuple[object, ...]:
+        return (
+            self.noise_scale,
+            self.n_terms,
+            self.variances,
+            self.n_rows,
+            self.columns,
+            self.provenance,
+            self.simulated,
+        )

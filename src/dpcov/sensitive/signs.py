@@ -1,0 +1,218 @@
+"""Signs of centered rows, and the exact sums of their products.
+
+Owns the co-movement of columns: for each pair, how many people are on the same side of
+the center in both columns, minus how many are on opposite sides. One person moves each
+sum by at most 2, whatever the number of columns. Sensitive: there is no noise yet.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InexactArithmeticError, MissingValueError, ParameterError
+from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
+from dpcov.sensitive.sealed import Sealed
+from dpcov.sensitive.threads import blas_threads, usable_cores
+
+__all__ = ["CoMovement", "Squares", "block_rows"]
+
+_BLOCK_BYTES = 128 << 20
+# Sums of products of signs are exact in float32 up to 2^24 rows; a block is far below.
+_MOST_BLOCK_ROWS = 1 << 14
+_MOST_TERMS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Squares:
+    """How squares are summed for the variances. All of it is public.
+
+    Parameters
+    ----------
+    grid : Grid
+        Rows are clipped to its norm and quantized.
+    cell_bound : int
+        Then every integer cell is clipped to this size.
+    """
+
+    grid: Grid
+    cell_bound: int
+
+
+class CoMovement(Sealed):
+    """Exact sums of s_i s_j over people, and of squares if asked for.
+
+    Build it with `from_blocks`.
+
+    Parameters
+    ----------
+    sums : ndarray of int32, shape (n_columns, n_columns)
+        Σ s_i s_j. Only the part above the diagonal is used.
+    squares : ndarray of int64, shape (n_columns,), or None
+        Σ q_i² of the clipped, quantized rows.
+    n_terms : int
+        The number of rows, or of differences of rows.
+
+    Notes
+    -----
+    Claim P10. Every term is a vector of signs in {−1, 0, 1}, made from one row (about a
+    public center), or from the difference of two rows that no other term uses. Replacing
+    one person's row changes one term, hence each sum by at most 2 and k of them by at
+    most 2√k in Euclidean norm; a row that adds nothing in its place, by 1 and √k. A
+    clipped row has Σ q_i⁴ ≤ B² · 4^bits, so the squares move by at most B · 2^bits,
+    times √2 for replacing.
+    """
+
+    __slots__ = ("_squares", "_sums", "n_terms")
+
+    _sums: npt.NDArray[np.int32]
+    _squares: npt.NDArray[np.int64] | None
+    n_terms: int
+
+    def __init__(
+        self,
+        sums: npt.NDArray[np.int32],
+        squares: npt.NDArray[np.int64] | None,
+        *,
+        n_terms: int,
+    ) -> None:
+        object.__setattr__(self, "_sums", sums)
+        object.__setattr__(self, "_squares", squares)
+        object.__setattr__(self, "n_terms", n_terms)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[npt.NDArray[Any]],
+        *,
+        n_columns: int,
+        center: npt.NDArray[np.float64] | None,
+        squares: Squares | None = None,
+        missing: Missing = "refuse",
+        threads: int | None = None,
+    ) -> CoMovement:
+        """Return the sums over a stream of blocks.
+
+        Parameters
+        ----------
+        blocks : iterable of ndarray
+            Each with an even number of rows, but for the last.
+        n_columns : int
+            The number of columns.
+        center : ndarray, shape (n_columns,), or None
+            A public center; None for differences of rows 0 and 1, 2 and 3, …; a row that
+            is left over at the end is not used.
+        squares : Squares, optional
+            Sum squares too.
+        missing : {"refuse", "center"}
+            Raise, or let a missing cell have no sign.
+        threads : int, optional
+            By default all cores.
+        """
+        missing = check_missing(missing)
+        sums = np.zeros((n_columns, n_columns), dtype=np.int32)
+        totals = None if squares is None else np.zeros(n_columns, dtype=np.int64)
+        n_terms = 0
+        with blas_threads(usable_cores() if threads is None else threads):
+            for block in blocks:
+                first, second = _sides(block, center)
+                _check_missing_cells(first, second, missing)
+                n_terms += len(first)
+                if n_terms > _MOST_TERMS:
+                    raise ParameterError(f"More than {_MOST_TERMS} rows do not fit the sums.")
+                _add_products(_signs(first, second), sums)
+                if totals is not None and squares is not None:
+                    totals += _sum_squares(first, second, center is None, squares)
+        return cls(sums, totals, n_terms=n_terms)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self._sums)
+
+    @property
+    def squares(self) -> npt.NDArray[np.int64] | None:
+        """The sums of squares. Sensitive: only a mechanism may look at them."""
+        return self._squares
+
+    def above_diagonal(self) -> npt.NDArray[np.int32]:
+        """Return Σ s_i s_j for i < j, row by row. Sensitive: for a mechanism only."""
+        rows = range(self.n_columns - 1)
+        return np.concatenate([self._sums[row, row + 1 :] for row in rows])
+
+    def __repr__(self) -> str:
+        return f"CoMovement({self.n_terms} terms × {self.n_columns} columns)"
+
+
+def block_rows(n_columns: int) -> int:
+    """Return how many rows a block should have: even, exact in float32, about 128 MB."""
+    rows = min(_MOST_BLOCK_ROWS, max(256, _BLOCK_BYTES // (8 * n_columns)))
+    return rows - rows % 2
+
+
+def _sides(
+    block: npt.NDArray[Any], center: npt.NDArray[np.float64] | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return what is compared: rows with the center, or every other row with the next."""
+    if center is not None:
+        return block, np.broadcast_to(center, block.shape)
+    pairs = len(block) // 2
+    return block[0 : 2 * pairs : 2], block[1 : 2 * pairs : 2]
+
+
+def _check_missing_cells(
+    first: npt.NDArray[Any], second: npt.NDArray[Any], missing: Missing
+) -> None:
+    if missing == "refuse" and not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise MissingValueError(
+            "X has missing or infinite cells. Fill each from its own row alone, or pass "
+            "missing='center' to let them count for nothing. Dropping rows would make their "
+            "number, which is published, depend on the data."
+        )
+
+
+def _signs(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Return sign(first − second) by comparison: exact, and 0 where a cell is missing."""
+    signs = np.subtract(first > second, first < second, dtype=np.float32)
+    usable = np.isfinite(first) & np.isfinite(second)
+    if not usable.all():
+        signs *= usable
+    return signs
+
+
+def _add_products(signs: npt.NDArray[np.float32], sums: npt.NDArray[np.int32]) -> None:
+    """Add Σ s sᵀ of a block: exact in float32, and checked as in `Gram`."""
+    product = signs.T @ signs
+    whole = product.astype(np.int32)
+    probe = np.frombuffer(os.urandom(4 * len(sums)), dtype=np.int32)
+    integers = signs.astype(np.int32)
+    with np.errstate(all="ignore"):
+        image = np.einsum("i,ij->j", np.einsum("ij,j->i", integers, probe), integers)
+        if not np.array_equal(np.einsum("ij,j->i", whole, probe), image):
+            raise InexactArithmeticError(
+                "This machine's matrix product is not exact on integers below 2^24. "
+                "Nothing was released. Install numpy with another BLAS."
+            )
+    sums += whole
+
+
+def _sum_squares(
+    first: npt.NDArray[Any], second: npt.NDArray[Any], differences: bool, squares: Squares
+) -> npt.NDArray[np.int64]:
+    """Return Σ q_i² of the clipped rows x − c, or (x − y)/√2, which have the same variance."""
+    with np.errstate(all="ignore"):
+        rows = np.subtract(first, second, dtype=np.float64)
+        if differences:
+            rows *= 0.5**0.5
+    whole = np.empty_like(rows)
+    # A missing cell counts for nothing; so does one that left the floats.
+    quantize_rows(rows, squares.grid, "center", whole)
+    np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)
+    integers = whole.astype(np.int64)
+    total: npt.NDArray[np.int64] = np.einsum("ij,ij->j", integers, integers)
+    return total
