@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import estimate, release
+from benchmarks import estimate, pairs, release
+from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import study
 from benchmarks.measure import Table
 
 _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "release": release.tables,
     "estimate": estimate.tables,
+    "pairs": pairs.tables,
     "accuracy": study.tables,
+    "accuracy-pairs": accuracy_of_pairs.tables,
 }
 
 

@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from dpcov import errors, norms, paper, privacy
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
-    from dpcov.postprocess import Edges, Estimate, RiskCurve
-    from dpcov.releases import NoiseScale, Provenance, Release
+    from dpcov.planning import Plan, plan
+    from dpcov.postprocess import Edges, Estimate, PairsEstimate, RiskCurve
+    from dpcov.releases import NoiseScale, PairsRelease, Provenance, Release
 
 __all__ = [
     "Edges",
     "Estimate",
     "NoiseScale",
+    "PairsEstimate",
+    "PairsRelease",
+    "Plan",
     "Provenance",
     "Release",
     "RiskCurve",
@@ -35,6 +39,7 @@ __all__ = [
     "errors",
     "norms",
     "paper",
+    "plan",
     "privacy",
     "release",
 ]
@@ -43,6 +48,9 @@ _HOME = {
     "Edges": "dpcov.postprocess",
     "Estimate": "dpcov.postprocess",
     "NoiseScale": "dpcov.releases",
+    "PairsEstimate": "dpcov.postprocess",
+    "PairsRelease": "dpcov.releases",
+    "Plan": "dpcov.planning",
     "Provenance": "dpcov.releases",
     "Release": "dpcov.releases",
     "RiskCurve": "dpcov.postprocess",
@@ -50,6 +58,7 @@ _HOME = {
     "errors": "dpcov.errors",
     "norms": "dpcov.norms",
     "paper": "dpcov.paper",
+    "plan": "dpcov.planning",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
 }

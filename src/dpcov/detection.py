@@ -42,7 +42,7 @@ def dense_detectable(
     Examples
     --------
     >>> round(dense_detectable(n_columns=100, n_rows=10_000, noise_scale=0.01), 3)
-    0.063
+    0.062
     """
     from scipy.special import ndtri
 
@@ -81,7 +81,7 @@ def pairs_detectable(
     --------
     >>> facts = {"n_columns": 1000, "n_terms": 10_000, "max_pairs": 200}
     >>> round(pairs_detectable(**facts, selection_scale=162.0, noise_scale=0.0162), 2)
-    0.19
+    0.2
     """
     bar = _selection_bar(n_columns, n_terms, max_pairs, selection_scale)
     cutoff = bonferroni_cutoff(n_columns) * math.sqrt(1 / n_terms + noise_scale**2)

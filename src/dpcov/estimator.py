@@ -6,6 +6,7 @@ attributes that end in an underscore and hold no raw data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,11 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError
 from dpcov.mechanisms.door import release
+from dpcov.parameters import check_number
 from dpcov.postprocess.estimate import Estimate, check_options
+from dpcov.postprocess.pairs_estimate import PairsEstimate
 from dpcov.postprocess.rules import Rule
-from dpcov.releases import Release
+from dpcov.releases import PairsRelease, Release
 from dpcov.sensitive.sources import open_source
 
 try:
@@ -43,9 +46,14 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     Parameters
     ----------
     epsilon, delta, row_norm, neighbors, missing, seed
-        See `dpcov.release`. There is no default for the first three.
+        See `dpcov.release`. There is no default for the first two, and `row_norm` is needed
+        unless pairs are released.
+    mechanism, max_pairs, center, scales, cell_bound, shares
+        See `dpcov.release`: ``"dense"``, ``"pairs"`` or ``"auto"``.
     rule, level, gamma, sparse, psd
-        See `dpcov.Release.estimate`.
+        See `dpcov.Release.estimate`. Of these, a release of pairs uses `psd` alone.
+    fdr : float, default 0.1
+        For a release of pairs: see `dpcov.PairsRelease.estimate`.
 
     Attributes
     ----------
@@ -55,9 +63,9 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         Which entries are kept.
     location_ : ndarray, shape (n_features,)
         Zeros: the mean is not estimated. Center the columns by public values.
-    release_ : Release
-        What was released: noisy matrix, noise scale and promise.
-    estimate_ : Estimate
+    release_ : Release or PairsRelease
+        What was released, with its noise scale and promise.
+    estimate_ : Estimate or PairsEstimate
         The estimate with its standard errors, intervals and edges.
     n_features_in_ : int
         The number of columns.
@@ -91,17 +99,24 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     precision_: npt.NDArray[np.float64]
     support_: npt.NDArray[np.bool_]
     location_: npt.NDArray[np.float64]
-    release_: Release
-    estimate_: Estimate
+    release_: Release | PairsRelease
+    estimate_: Estimate | PairsEstimate
 
     def __init__(
         self,
         *,
         epsilon: float,
         delta: float,
-        row_norm: float,
+        row_norm: float | None = None,
         neighbors: str = "replace",
         missing: str = "refuse",
+        mechanism: str = "dense",
+        max_pairs: int | None = None,
+        center: float | npt.ArrayLike | None = None,
+        scales: str | npt.ArrayLike | None = None,
+        cell_bound: float | None = None,
+        shares: Mapping[str, float] | None = None,
+        fdr: float = 0.1,
         rule: str | Rule = "auto",
         level: str | float = "thinned",
         gamma: float | None = None,
@@ -114,6 +129,13 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.row_norm = row_norm
         self.neighbors = neighbors
         self.missing = missing
+        self.mechanism = mechanism
+        self.max_pairs = max_pairs
+        self.center = center
+        self.scales = scales
+        self.cell_bound = cell_bound
+        self.shares = shares
+        self.fdr = fdr
         self.rule = rule
         self.level = level
         self.gamma = gamma
@@ -142,6 +164,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
             "psd": self.psd,
         }
         check_options(**options)
+        fdr = check_number("fdr", self.fdr, low=0.0, high=1.0)
         X = _plain_numbers(X)
         names = getattr(X, "columns", ())
         if len({isinstance(name, str) for name in names}) > 1:
@@ -153,9 +176,19 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
             row_norm=self.row_norm,
             neighbors=self.neighbors,
             missing=self.missing,
+            mechanism=self.mechanism,
+            max_pairs=self.max_pairs,
+            center=self.center,
+            scales=self.scales,
+            cell_bound=self.cell_bound,
+            shares=self.shares,
             seed=self.seed,
         )
-        estimate = released.estimate(**options)
+        estimate = (
+            released.estimate(fdr=fdr, psd=self.psd)
+            if isinstance(released, PairsRelease)
+            else released.estimate(**options)
+        )
         validate_data(self, X, skip_check_array=True)
         if not hasattr(self, "feature_names_in_") and _are_names(names):
             # scikit-learn before 1.8 does not know the names of polars frames.

@@ -55,9 +55,11 @@ def test_long_rows_are_clipped():
 
 def test_there_are_no_defaults_for_what_the_caller_must_state():
     parameters = inspect.signature(dpcov.release).parameters
-    for name in ("epsilon", "delta", "row_norm"):
+    for name in ("epsilon", "delta"):
         assert parameters[name].default is inspect.Parameter.empty
-        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    assert all(each.kind is each.KEYWORD_ONLY for name, each in parameters.items() if name != "X")
+    with pytest.raises(ParameterError, match="row_norm must be a number"):
+        dpcov.release(ROWS, epsilon=1.0, delta=1e-6)
 
 
 def test_a_release_without_a_seed_carries_the_promise():

@@ -216,7 +216,6 @@ def release_pairs(
     chosen = select_largest(
         np.abs(scores),
         count=plan.max_pairs,
-        sensitivity=2 if plan.promise.neighbors is Neighbors.REPLACE else 1,
         scale=plan.selection_scale,
         stream=stream,
     )

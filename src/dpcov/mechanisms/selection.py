@@ -1,21 +1,36 @@
 """Selection: which of many integer scores are largest, with exact noise.
 
-Owns the noisy top-k. The noise is OpenDP's, which compares Gumbel variables that are known
-by as many bits as it takes, so that no floating-point residue can tell neighbors apart.
+Owns the noisy top-k: k rounds of the exponential mechanism without replacement, which is the
+law of the k largest scores with Gumbel noise (Durfee and Rogers 2019). Candidates of equal
+score are alike, so a round chooses a score and then one of its candidates: millions of
+candidates have some thousand scores.
+
+A round draws a uniform number and finds the score in whose interval it falls. Floating point
+decides only where it cannot be wrong; every other draw is settled in decimals, with as many
+digits and further bits as it takes.
 """
 
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import MissingExtraError, ParameterError
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy.composition import selection_step
 
 __all__ = ["select_largest", "selection_scale"]
+
+# Trust a float decision only when it is this clear: weights are off by less than 2^-42 of
+# their size, and the sum of m of them by less than (m + 1) 2^-52 more (docs/privacy.md, P11).
+_MARGIN, _MARGIN_PER_SCORE = 2.0**-28, 2.0**-48
+_WORD_BITS = 64
+_FIRST_DIGITS = 40
+
+Integers = npt.NDArray[np.int64]
 
 
 def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
@@ -33,60 +48,143 @@ def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
 
 
 def select_largest(
-    scores: npt.NDArray[np.int32],
-    *,
-    count: int,
-    sensitivity: int,
-    scale: float,
-    stream: RandomStream,
-) -> npt.NDArray[np.int64]:
+    scores: npt.NDArray[np.int32], *, count: int, scale: float, stream: RandomStream
+) -> Integers:
     """Return the places of the `count` largest noisy scores, in rising order.
 
     Parameters
     ----------
     scores : ndarray of int32
-        One for each candidate.
+        One for each candidate, not negative.
     count : int
-        How many to choose, fewer than there are.
-    sensitivity : int
-        How far one person can move any score.
+        How many to choose. If there are no more candidates than that, all are returned.
     scale : float
         The scale of the Gumbel noise.
     stream : RandomStream
-        Only its kind matters: a simulated one makes a repeatable choice with float noise.
+        Where the randomness comes from.
 
     Notes
     -----
-    Claim P11. The choice is that of OpenDP's `make_noisy_top_k`, whose own privacy map is
-    checked to cost no more than `selection_step` says before a score is shown to it. The
+    Claim P11. Round by round the place i is chosen with probability exactly proportional to
+    exp(score_i / scale) among those left. A round in which any score can move by Δ has a
+    privacy loss with a range of 2Δ/scale; k rounds cost what `selection_step` says. The
     set of the chosen is a post-processing of their order.
+
+    Examples
+    --------
+    >>> scores = np.array([3, 900, 5, 1000, 2], dtype=np.int32)
+    >>> select_largest(scores, count=2, scale=1.0, stream=RandomStream.from_seed(0))
+    array([1, 3])
     """
     if count >= len(scores):
         return np.arange(len(scores))
-    if stream.simulated:
-        seed = int(stream.words(1)[0])
-        noise = np.random.default_rng(seed).gumbel(scale=scale, size=len(scores))
-        noise += scores
-        return np.sort(np.argpartition(noise, -count)[-count:])
-    measurement = _measurement(count, scale)
-    cost = measurement.map(sensitivity)
-    if cost > selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho:
-        raise ParameterError("This version of OpenDP charges more for a selection than dpcov does.")
-    return np.sort(np.asarray(measurement(scores), dtype=np.int64))
+    values, how_many = np.unique(scores, return_counts=True)
+    urn = _Urn(values.astype(np.int64), how_many, scale, stream)
+    drawn = [urn.draw() for _ in range(count)]
+    return _places(scores, values.astype(np.int64), drawn)
 
 
-def _measurement(count: int, scale: float):  # type: ignore[no-untyped-def]
-    try:
-        import opendp.prelude as dp
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            "Selecting pairs needs OpenDP: pip install 'dpcov[pairs]'"
-        ) from None
-    dp.enable_features("contrib")
-    return dp.m.make_noisy_top_k(
-        dp.vector_domain(dp.atom_domain(T="i32")),
-        dp.linf_distance(T="i32"),
-        dp.zero_concentrated_divergence(),
-        k=count,
-        scale=scale,
-    )
+class _Urn:
+    """Candidates by score, drawn without replacement."""
+
+    def __init__(
+        self, values: Integers, how_many: Integers, scale: float, stream: RandomStream
+    ) -> None:
+        self._values, self._scale, self._stream = values, scale, stream
+        self._size, self._left = how_many, how_many.copy()
+        self._taken: dict[int, set[int]] = {}
+        self._margin = max(_MARGIN, len(values) * _MARGIN_PER_SCORE)
+        self._top = len(values)
+        self._lower_top()
+
+    def draw(self) -> tuple[int, int]:
+        """Return the class of a score and the rank of a candidate in it, and take it out."""
+        place = self._draw_class()
+        rank = self._draw_rank(place)
+        self._taken.setdefault(place, set()).add(rank)
+        self._left[place] -= 1
+        if self._left[self._top] == 0:
+            self._lower_top()
+        return place, rank
+
+    def _lower_top(self) -> None:
+        """Weigh scores relative to the largest that is left: the weights add up to 1 or more.
+
+        What underflows then is far below the margin.
+        """
+        self._top = int(np.flatnonzero(self._left[: self._top])[-1])
+        below = self._values[: self._top + 1] - self._values[self._top]
+        self._weight = np.exp(below / self._scale)
+
+    def _draw_class(self) -> int:
+        word = int(self._stream.words(1)[0])
+        ends = np.cumsum(self._left[: self._top + 1] * self._weight)
+        share = word * 2.0**-_WORD_BITS
+        low, high = np.searchsorted(
+            ends, [(share - self._margin) * ends[-1], (share + self._margin) * ends[-1]], "right"
+        )
+        if low == high < len(ends):
+            return int(low)
+        return _settle(word, self._values, self._left, self._scale, self._stream)
+
+    def _draw_rank(self, place: int) -> int:
+        """Return a uniform rank in the class that was not drawn before."""
+        size, taken = int(self._size[place]), self._taken.get(place, set())
+        usable = (1 << _WORD_BITS) - (1 << _WORD_BITS) % size
+        while True:
+            word = int(self._stream.words(1)[0])
+            if word < usable and word % size not in taken:
+                return word % size
+
+
+def _settle(word: int, values: Integers, left: Integers, scale: float, stream: RandomStream) -> int:
+    """Find the class of a uniform number that is known by its first 64 bits, exactly."""
+    bits, digits = _WORD_BITS, _FIRST_DIGITS
+    present = np.flatnonzero(left)
+    while True:
+        found = _find(word, bits, digits, values[present], left[present], scale)
+        if found is not None:
+            return int(present[found])
+        word = (word << _WORD_BITS) | stream.spare_word()
+        bits, digits = bits + _WORD_BITS, digits + 20
+
+
+def _find(
+    word: int, bits: int, digits: int, values: Integers, left: Integers, scale: float
+) -> int | None:
+    """Return the class in which all of [word, word + 1) / 2^bits lies, if digits suffice."""
+    context = Context(prec=digits)
+    step = Fraction(scale)
+    total = Fraction(0)
+    ends = []
+    for value, number in zip(values.tolist(), left.tolist(), strict=True):
+        exponent = Fraction(value - int(values[-1])) / step
+        quotient = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+        total += number * Fraction(context.exp(quotient))
+        ends.append(total)
+    # The quotient and its exponential are off by half a unit in their last digits: a weight
+    # by at most (|exponent| + 1) · 10^(1 − digits) of its size, and so are sums of weights.
+    reach = Fraction(int(values[-1]) - int(values[0])) / step + 2
+    slip = reach * Fraction(10) ** (1 - digits)
+    low, high = Fraction(word, 1 << bits) * total, Fraction(word + 1, 1 << bits) * total
+    for place, end in enumerate(ends):
+        start = ends[place - 1] if place else Fraction(0)
+        if low * (1 - 2 * slip) >= start * (1 + 2 * slip) and high * (1 + 2 * slip) <= end * (
+            1 - 2 * slip
+        ):
+            return place
+    # The last class ends at 1, whatever the digits.
+    if low * (1 - 2 * slip) >= (ends[-2] if len(ends) > 1 else 0) * (1 + 2 * slip):
+        return len(ends) - 1
+    return None
+
+
+def _places(
+    scores: npt.NDArray[np.int32], values: Integers, drawn: list[tuple[int, int]]
+) -> Integers:
+    """Return where the drawn candidates are: ranks count equal scores from the left."""
+    classes, ranks = np.array(drawn, dtype=np.int64).T
+    candidates = np.flatnonzero(np.isin(scores, values[classes]))
+    order = np.argsort(scores[candidates], kind="stable")
+    starts = np.searchsorted(scores[candidates][order], values[classes], side="left")
+    return np.sort(candidates[order[starts + ranks]])

@@ -43,8 +43,8 @@ class Neighbors(str, Enum):
         if self is Neighbors.REPLACE:
             return "tables that differ in the whole row of one person"
         return (
-            "tables of which one has zeros in the place of one person's row; the number of rows "
-            "is public"
+            "tables of which one has, in the place of one person's row, a row that adds nothing "
+            "(zeros about the center); the number of rows is public"
         )
 
 

@@ -1,0 +1,236 @@
+"""`dpcov.plan`: what can be learned, before any data is touched.
+
+Owns the advice: which mechanism, which correlations will show, how many rows a wanted
+correlation needs. Everything follows from public facts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpcov.errors import ParameterError
+from dpcov.mechanisms.outlook import Outlook, best_shares, dense_outlook, pairs_outlook
+from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.privacy import ApproxDP, Neighbors
+
+__all__ = ["Plan", "plan"]
+
+_CENTERS = ("differences", "public")
+_MOST_ROWS = 2**40
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each mechanism will show. Made by `dpcov.plan`.
+
+    Parameters
+    ----------
+    n_rows, n_columns, max_pairs : int
+        The table, and the pairs to release.
+    promise : ApproxDP
+        What will be promised.
+    center : {"differences", "public"}
+        How the pairs mechanism centers the columns.
+    outlooks : tuple of Outlook
+        One for each mechanism.
+
+    Examples
+    --------
+    >>> import dpcov
+    >>> print(dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200))
+    20000 rows × 1000 columns, (1, 1e-06)-differential privacy, replace-one neighbors
+    mechanism   noise   shown 1 in 2   shown 9 in 10
+    dense       0.233           1.24            1.54
+    pairs      0.0285          0.225           0.263
+    Use mechanism='pairs' with max_pairs=200: a correlation of 0.23 will be shown with \
+probability one half, one of 0.26 with probability 0.9.
+    """
+
+    n_rows: int
+    n_columns: int
+    max_pairs: int
+    promise: ApproxDP
+    center: str
+    outlooks: tuple[Outlook, ...]
+
+    @property
+    def recommended(self) -> str:
+        """The mechanism that shows the smallest correlation with probability one half."""
+        return min(self.outlooks, key=lambda outlook: outlook.shown_half).mechanism
+
+    def outlook(self, mechanism: str) -> Outlook:
+        """Return the outlook of a mechanism."""
+        check_choice("mechanism", mechanism, [outlook.mechanism for outlook in self.outlooks])
+        (found,) = (outlook for outlook in self.outlooks if outlook.mechanism == mechanism)
+        return found
+
+    def best_shares(self) -> dict[str, float]:
+        """Return the split of the budget that lets the pairs mechanism show most.
+
+        For ``dpcov.release(..., shares=...)``. The default, one half each, is rarely far off.
+        """
+        return best_shares(
+            self.promise,
+            n_rows=self.n_rows,
+            n_columns=self.n_columns,
+            max_pairs=self.max_pairs,
+            differences=self.center == "differences",
+        )
+
+    def rows_needed(
+        self, correlation: float, *, power: float = 0.5, mechanism: str | None = None
+    ) -> int:
+        """Return how many rows show a correlation, everything else being equal.
+
+        Parameters
+        ----------
+        correlation : float
+            In (0, 1).
+        power : {0.5, 0.9}
+            With which probability.
+        mechanism : str, optional
+            By default the one that needs fewest rows.
+
+        Examples
+        --------
+        >>> import dpcov
+        >>> plan = dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200)
+        >>> plan.rows_needed(0.1) > 20_000
+        True
+        """
+        wanted = check_number("correlation", correlation, low=0.0, high=1.0)
+        if power not in (0.5, 0.9):
+            raise ParameterError("power must be 0.5 or 0.9.")
+        if mechanism is not None:
+            return self._rows_needed(wanted, power, mechanism)
+        return min(self._rows_needed(wanted, power, outlook.mechanism) for outlook in self.outlooks)
+
+    def _rows_needed(self, wanted: float, power: float, mechanism: str) -> int:
+        self.outlook(mechanism)
+
+        def is_enough(n_rows: int) -> bool:
+            outlook = _outlook(
+                mechanism, self.promise, n_rows, self.n_columns, self.max_pairs, self.center
+            )
+            shown = outlook.shown_half if power == 0.5 else outlook.shown_most
+            return shown <= wanted
+
+        high = 4
+        while not is_enough(high):
+            high *= 2
+            if high > _MOST_ROWS:
+                raise ParameterError(f"No number of rows up to 2^40 shows {wanted:g}.")
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_enough(middle) else (middle, high)
+        return high
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_rows} rows × {self.n_columns} columns, {self.promise}"]
+        lines.append("mechanism   noise   shown 1 in 2   shown 9 in 10")
+        lines += [
+            f"{outlook.mechanism:<9} {outlook.noise_scale:>7.3g} "
+            f"{_shown(outlook.shown_half):>14} {_shown(outlook.shown_most):>15}"
+            for outlook in self.outlooks
+        ]
+        return "\n".join([*lines, self.advice])
+
+    @property
+    def advice(self) -> str:
+        """What to do, in one sentence."""
+        best = self.outlook(self.recommended)
+        if best.shown_half > 1:
+            return (
+                "No correlation, however strong, will be shown: more rows, fewer columns or a "
+                "larger epsilon are needed."
+            )
+        how = f"mechanism={best.mechanism!r}"
+        if best.mechanism == "pairs":
+            how += f" with max_pairs={self.max_pairs}"
+        most = (
+            f", one of {best.shown_most:.2f} with probability 0.9" if best.shown_most <= 1 else ""
+        )
+        return (
+            f"Use {how}: a correlation of {best.shown_half:.2f} will be shown with probability "
+            f"one half{most}."
+        )
+
+
+def plan(
+    *,
+    n: int,
+    p: int,
+    epsilon: float,
+    delta: float,
+    max_pairs: int | None = None,
+    neighbors: str = "replace",
+    center: str | None = None,
+) -> Plan:
+    """Say what can be learned from a table, before any data is touched.
+
+    Parameters
+    ----------
+    n, p : int
+        The number of rows and of columns.
+    epsilon, delta : float
+        The promise.
+    max_pairs : int, optional
+        How many pairs of columns the pairs mechanism would release; p by default.
+    neighbors : {"replace", "add-remove"}
+        The neighboring relation.
+    center : {"differences", "public"}, optional
+        Whether the pairs mechanism takes differences of rows, or has a public center. By
+        default differences, or a public center where the relation asks for it.
+
+    Returns
+    -------
+    Plan
+        The smallest correlations that will show, the noise of an entry, and which mechanism
+        to use. Print it.
+
+    Notes
+    -----
+    Columns are taken to be about Gaussian with equal variances, and row_norm to be that of
+    99 % of the rows of unrelated columns. To show means: to stand out in a test of all
+    pairs that has a false one with probability 0.05; a pair must also be selected, when no
+    other pair is related.
+    """
+    promise = ApproxDP(epsilon, delta, Neighbors.parse(neighbors))
+    n_rows = check_count("n", n, low=4)
+    n_columns = check_count("p", p, low=2)
+    all_pairs = n_columns * (n_columns - 1) // 2
+    wanted = min(n_columns, all_pairs) if max_pairs is None else max_pairs
+    if center is None:
+        center = "differences" if promise.neighbors is Neighbors.REPLACE else "public"
+    center = check_choice("center", center, _CENTERS)
+    count = check_count("max_pairs", wanted, low=1, high=all_pairs)
+    outlooks = tuple(
+        _outlook(mechanism, promise, n_rows, n_columns, count, center)
+        for mechanism in ("dense", "pairs")
+    )
+    return Plan(n_rows, n_columns, count, promise, center, outlooks)
+
+
+def _outlook(
+    mechanism: str,
+    promise: ApproxDP,
+    n_rows: int,
+    n_columns: int,
+    max_pairs: int,
+    center: str,
+) -> Outlook:
+    if mechanism == "dense":
+        return dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
+    return pairs_outlook(
+        promise,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        max_pairs=max_pairs,
+        differences=center == "differences",
+    )
+
+
+def _shown(correlation: float) -> str:
+    return f"{correlation:.3g}" if math.isfinite(correlation) else "none"

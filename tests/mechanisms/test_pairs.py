@@ -1,0 +1,259 @@
+"""Claim P12: the steps of the pairs mechanism cost no more than the promise."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpcov
+from dpcov.errors import InputError, MissingValueError, ParameterError
+from dpcov.mechanisms.pairs import _pairs_at, plan_pairs, release_pairs
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.privacy import ApproxDP
+from dpcov.privacy.composition import zcdp_budget
+from dpcov.sensitive.signs import CoMovement
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-5}
+FACTS = {"n_rows": 1000, "n_columns": 50, "max_pairs": 20}
+PROMISE = ApproxDP(1.0, 1e-5, "replace")
+
+
+def correlated(n=4000, p=20, r=0.8, seed=0):
+    rows = np.random.default_rng(seed).normal(size=(n, p))
+    rows[:, 1] = r * rows[:, 0] + math.sqrt(1 - r * r) * rows[:, 1]
+    return rows
+
+
+@pytest.mark.claim("P12")
+@given(
+    st.floats(0.01, 20),
+    st.floats(1e-30, 0.4),
+    st.integers(1, 1225),
+    st.none() | st.floats(0.1, 100),
+    st.booleans(),
+)
+def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm, differences):
+    relation = "replace" if differences else "add-remove"
+    plan = plan_pairs(
+        promise=ApproxDP(epsilon, delta, relation),
+        n_rows=1000,
+        n_columns=50,
+        max_pairs=pairs,
+        differences=differences,
+        row_norm=row_norm,
+    )
+    rho = zcdp_budget(epsilon=epsilon, delta=delta)
+    spent = sum(step.rho for step in plan.steps)
+    assert 0.999 * rho < spent <= rho
+
+
+@pytest.mark.claim("P12")
+@pytest.mark.parametrize(("relation", "per_person"), [("replace", 2), ("add-remove", 1)])
+def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
+    plan = plan_pairs(
+        promise=ApproxDP(1.0, 1e-5, relation),
+        **FACTS,
+        differences=False,
+        row_norm=3.0,
+        cell_bound=1.5,
+        shares={"selection": 2, "values": 1, "variances": 1},
+    )
+    rho = zcdp_budget(**BUDGET)
+    assert plan.selection_scale == pytest.approx(
+        2 * per_person * math.sqrt(20 / (8 * rho / 2)), rel=1e-6
+    )
+    assert plan.noise_scale * 1000 == pytest.approx(
+        per_person * math.sqrt(20) / math.sqrt(2 * rho / 4), rel=1e-6
+    )
+    bound = 1.5 * 3.0 * (math.sqrt(2) if relation == "replace" else 1)
+    assert plan.variance_scale * 1000 == pytest.approx(bound / math.sqrt(2 * rho / 4), rel=1e-5)
+
+
+def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
+    all_pairs = plan_pairs(
+        promise=PROMISE, n_rows=1000, n_columns=5, max_pairs=10, differences=True
+    )
+    assert [step.name for step in all_pairs.steps] == ["values"]
+    assert all_pairs.selection_scale == 0
+
+
+@pytest.mark.parametrize("share", [0.7, 1.3])
+def test_values_have_the_planned_noise_and_no_other(share):
+    table = np.zeros((100, 30))  # no signs at all: the values are noise
+    plan = plan_pairs(promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, differences=False)
+    sums = CoMovement.from_blocks([table], n_columns=30, center=np.zeros(30))
+    columns = tuple(f"x{i}" for i in range(30))
+    drawn = np.concatenate(
+        [
+            release_pairs(sums, plan, columns=columns, stream=RandomStream.from_seed(s)).co_movement
+            for s in range(8)
+        ]
+    )
+    assert stats.kstest(drawn / plan.noise_scale, "norm").pvalue > 1e-4
+    assert stats.kstest(drawn / (share * plan.noise_scale), "norm").pvalue < 1e-6
+
+
+def test_variances_have_the_planned_noise():
+    plan = plan_pairs(
+        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, differences=False, row_norm=1.0
+    )
+    sums = CoMovement.from_blocks(
+        [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=plan.squares
+    )
+    columns = tuple(f"x{i}" for i in range(2000))
+    drawn = release_pairs(sums, plan, columns=columns, stream=RandomStream.from_seed(0)).variances
+    assert stats.kstest(drawn.values / drawn.noise_scale, "norm").pvalue > 1e-4
+    assert drawn.noise_scale == plan.variance_scale
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 50])
+def test_places_in_the_triangle_are_pairs(size):
+    places = np.arange(size * (size - 1) // 2)
+    assert (np.triu_indices(size, k=1) == _pairs_at(places, size).T).all()
+
+
+def test_sums_of_another_plan_are_refused():
+    plan = plan_pairs(promise=PROMISE, **FACTS, differences=True)
+    sums = CoMovement.from_blocks([np.zeros((998, 50))], n_columns=50, center=None)
+    with pytest.raises(ParameterError, match="not made for this plan"):
+        release_pairs(
+            sums,
+            plan,
+            columns=tuple(f"x{i}" for i in range(50)),
+            stream=RandomStream.from_seed(0),
+        )
+
+
+def test_the_strongest_pair_is_found():
+    release = dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3)
+    assert [0, 1] in release.pairs.tolist()
+    assert str(release.promise).startswith("(1, 1e-05)")
+    value = release.co_movement[release.pairs.tolist().index([0, 1])]
+    assert value == pytest.approx(2 / math.pi * math.asin(0.8), abs=0.1)
+
+
+def test_a_seed_makes_a_simulation_that_repeats_itself():
+    first, second = (
+        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3, seed=1)
+        for _ in range(2)
+    )
+    assert first == second
+    assert str(first.promise) == "no promise: simulated with a seed"
+
+
+def test_without_a_seed_no_two_releases_are_alike():
+    first, second = (
+        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3) for _ in range(2)
+    )
+    assert first != second
+
+
+def test_public_scales_cost_nothing():
+    release = dpcov.release(
+        correlated(), **BUDGET, mechanism="pairs", max_pairs=3, scales=np.arange(1, 21)
+    )
+    assert (release.variances.values == np.arange(1, 21) ** 2).all()
+    assert release.variances.noise_scale == 0
+    assert [step.name for step in release.provenance.steps] == ["selection", "values"]
+
+
+def test_a_row_norm_pays_for_variances_unless_they_are_not_wanted():
+    options = {"mechanism": "pairs", "max_pairs": 3, "row_norm": 8.0, "cell_bound": 4.0}
+    release = dpcov.release(correlated(20_000), **BUDGET, **options)
+    assert release.variances.values == pytest.approx(
+        np.ones(20), abs=6 * release.variances.noise_scale + 0.1
+    )
+    del options["cell_bound"]
+    assert dpcov.release(correlated(), **BUDGET, **options, scales="none").variances is None
+
+
+def test_an_odd_number_of_rows_leaves_one_out():
+    release = dpcov.release(correlated(4001), **BUDGET, mechanism="pairs", max_pairs=3)
+    assert (release.n_rows, release.n_terms) == (4001, 2000)
+
+
+@pytest.mark.parametrize("p", [2, 3])
+def test_few_columns_are_enough(p):
+    release = dpcov.release(correlated()[:, :p], **BUDGET, mechanism="pairs", max_pairs=1)
+    assert release.pairs.tolist() == [[0, 1]]
+
+
+def test_constant_and_zero_columns_do_no_harm():
+    rows = correlated()
+    rows[:, 2], rows[:, 3] = 7.0, 0.0
+    for center in (None, 0.0):
+        release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, center=center)
+        assert [0, 1] in release.pairs.tolist()
+
+
+@pytest.mark.parametrize("max_pairs", [0, -1, 191, 2.5, True, "many"])
+def test_impossible_numbers_of_pairs_are_refused(max_pairs):
+    with pytest.raises(ParameterError, match="max_pairs must be a whole number from 1 to 190"):
+        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=max_pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "needs max_pairs"),
+        ({"max_pairs": 3, "neighbors": "add-remove"}, "Differences of rows need"),
+        ({"max_pairs": 3, "center": [0.0, 1.0]}, "center must be a finite number, or one for each"),
+        ({"max_pairs": 3, "center": math.nan}, "center must be a finite number"),
+        ({"max_pairs": 3, "center": "mean"}, "center must be a finite number"),
+        ({"max_pairs": 3, "scales": 0.0}, "scales must be positive"),
+        ({"max_pairs": 3, "scales": "private"}, "scales must be one of 'none'"),
+        ({"max_pairs": 3, "cell_bound": 1.0}, "cell_bound needs row_norm"),
+        ({"max_pairs": 3, "row_norm": 1.0, "cell_bound": 2.0}, "cell_bound must lie in"),
+        ({"max_pairs": 3, "row_norm": -1.0}, "row_norm must"),
+        ({"max_pairs": 3, "shares": {"selection": 1.0}}, "share of values must"),
+        ({"max_pairs": 3, "shares": {"choice": 1.0}}, "shares may name"),
+        ({"max_pairs": 3, "missing": "drop"}, "missing must be one of"),
+        ({"mechanism": "auto", "row_norm": 1.0}, "needs max_pairs"),
+        ({"mechanism": "auto", "max_pairs": 3}, "'auto' needs row_norm"),
+        ({"mechanism": "sparse", "max_pairs": 3}, "mechanism must be one of"),
+        ({"mechanism": "dense", "row_norm": 1.0, "max_pairs": 3, "center": 0}, "max_pairs, center"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        dpcov.release(correlated(), **(BUDGET | {"mechanism": "pairs"} | options))
+
+
+def test_one_column_has_no_pairs():
+    with pytest.raises(ParameterError, match=r"1 columns have 0 pairs|at least two columns"):
+        dpcov.release(correlated()[:, :1], **BUDGET, mechanism="pairs", max_pairs=1)
+
+
+def test_missing_cells_are_refused_or_count_for_nothing():
+    rows = correlated()
+    rows[::7, 0] = np.nan
+    with pytest.raises(MissingValueError):
+        dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, missing="center")
+    assert [0, 1] in release.pairs.tolist()
+
+
+def test_text_is_refused_before_anything_is_spent():
+    with pytest.raises(InputError):
+        dpcov.release([["a", "b"]] * 4, **BUDGET, mechanism="pairs", max_pairs=1)
+
+
+@pytest.mark.parametrize(("n", "p", "kind"), [(200_000, 6, "Release"), (4000, 60, "PairsRelease")])
+def test_auto_takes_what_shows_more(n, p, kind):
+    rows = np.zeros((n, p))
+    release = dpcov.release(
+        rows, epsilon=1.0, delta=1e-6, mechanism="auto", max_pairs=5, row_norm=4.0
+    )
+    assert type(release).__name__ == kind
+
+
+def test_auto_does_not_look_at_the_rows():
+    options = {"mechanism": "auto", "max_pairs": 5, "row_norm": 4.0}
+    kinds = {
+        type(dpcov.release(rows, **BUDGET, **options))
+        for rows in (np.zeros((4000, 60)), correlated(p=60), np.full((4000, 60), 1e9))
+    }
+    assert len(kinds) == 1

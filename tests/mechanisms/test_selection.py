@@ -1,0 +1,162 @@
+"""Claim P11: the law of the noisy top-k is exact."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpcov.mechanisms import selection
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.selection import select_largest, selection_scale
+from dpcov.privacy.composition import selection_step
+
+SCORES = np.array([0, 3, 3, 7, 9, 2], dtype=np.int32)
+COUNT, SCALE, RUNS = 3, 3.0, 12_000
+
+
+def law(scores, count, scale):
+    """The probability of every set: k rounds of the exponential mechanism, summed over orders."""
+    weights = np.exp(scores / scale)
+    found = {}
+    for order in itertools.permutations(range(len(scores)), count):
+        left, probability = weights.sum(), 1.0
+        for place in order:
+            probability *= weights[place] / left
+            left -= weights[place]
+        key = tuple(sorted(order))
+        found[key] = found.get(key, 0.0) + probability
+    return found
+
+
+def frequencies(scale, runs=RUNS):
+    stream = RandomStream.from_seed(1)
+    drawn = (
+        tuple(select_largest(SCORES, count=COUNT, scale=scale, stream=stream).tolist())
+        for _ in range(runs)
+    )
+    counted = dict.fromkeys(law(SCORES, COUNT, SCALE), 0)
+    for key in drawn:
+        counted[key] += 1
+    return counted
+
+
+def pvalue(counted, expected):
+    keys = sorted(expected)
+    total = sum(counted.values())
+    return stats.chisquare(
+        [counted[key] for key in keys], [total * expected[key] for key in keys]
+    ).pvalue
+
+
+@pytest.mark.claim("P11")
+def test_sets_have_the_probabilities_of_the_exponential_mechanism():
+    assert pvalue(frequencies(SCALE), law(SCORES, COUNT, SCALE)) > 1e-4
+
+
+@pytest.mark.parametrize("wrong", [0.7, 1.3])
+def test_a_wrong_scale_is_noticed(wrong):
+    assert pvalue(frequencies(wrong * SCALE), law(SCORES, COUNT, SCALE)) < 1e-6
+
+
+@pytest.mark.claim("P11")
+def test_the_law_is_that_of_opendp():
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    measurement = dp.m.make_noisy_top_k(
+        dp.vector_domain(dp.atom_domain(T="i32")),
+        dp.linf_distance(T="i32"),
+        dp.zero_concentrated_divergence(),
+        k=COUNT,
+        scale=SCALE,
+    )
+    expected = law(SCORES, COUNT, SCALE)
+    counted = dict.fromkeys(expected, 0)
+    for _ in range(RUNS):
+        counted[tuple(sorted(measurement(SCORES)))] += 1
+    assert pvalue(counted, expected) > 1e-4
+
+
+@pytest.mark.claim("P11")
+@pytest.mark.parametrize("scale", [0.3, 5.0, 400.0])
+def test_floats_and_decimals_decide_alike(monkeypatch, scale):
+    scores = np.abs(np.random.default_rng(0).normal(scale=50, size=300)).astype(np.int32)
+
+    def chosen():
+        return select_largest(scores, count=20, scale=scale, stream=RandomStream.from_seed(5))
+
+    by_floats = chosen()
+    monkeypatch.setattr(selection, "_MARGIN", 2.0)  # nothing is clear
+    assert (chosen() == by_floats).all()
+
+
+@pytest.mark.claim("P11")
+@given(st.integers(0, 2**64 - 1), st.floats(0.01, 1e4))
+def test_decimals_find_the_class_of_any_number(word, scale):
+    values, left = np.array([0, 5, 6, 90]), np.array([1000, 3, 0, 1])
+    found = selection._settle(word, values, left, scale, RandomStream.from_seed(0))
+    weights = left * np.exp((values - 90) / scale)
+    ends = np.cumsum(weights) / weights.sum()
+    share = word / 2**64
+    assert left[found] > 0
+    assert share < ends[found] + 1e-9
+    assert found == 0 or share > ends[found - 1] - 1e-9
+
+
+@pytest.mark.claim("P11")
+def test_a_number_at_a_boundary_draws_more_bits(monkeypatch):
+    # Two equal classes: the boundary is exactly one half, where 64 bits cannot decide.
+    asked = []
+    stream = RandomStream.from_seed(0)
+    monkeypatch.setattr(stream, "spare_word", lambda: asked.append(1) or 1 << 63, raising=False)
+    find = selection._find
+    monkeypatch.setattr(selection, "_find", lambda *facts: None if len(asked) < 2 else find(*facts))
+    values, left = np.array([4, 5]), np.array([1, 1])
+    assert selection._settle(2**63, values, left, 1e9, stream) == 1
+    assert len(asked) == 2
+
+
+def test_strong_scores_leave_the_law_of_the_weak_ones_alone():
+    # Relative to the strong scores the weak ones have weights far below the smallest float.
+    scores = np.array([10**6, 10**6 - 1, *SCORES], dtype=np.int32)
+    stream = RandomStream.from_seed(2)
+    counted = dict.fromkeys(law(SCORES, 1, SCALE), 0)
+    for _ in range(4000):
+        chosen = select_largest(scores, count=3, scale=SCALE, stream=stream)
+        assert chosen[:2].tolist() == [0, 1]
+        counted[(int(chosen[2]) - 2,)] += 1
+    assert pvalue(counted, law(SCORES, 1, SCALE)) > 1e-4
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32))
+def test_the_chosen_differ_and_rise(count, seed):
+    scores = np.random.default_rng(seed).integers(0, 4, size=41).astype(np.int32)
+    stream = RandomStream.from_seed(seed)
+    chosen = select_largest(scores, count=count, scale=2.0, stream=stream)
+    assert len(chosen) == count
+    assert (np.diff(chosen) > 0).all()
+    assert chosen.max() < 41
+
+
+def test_equal_scores_are_chosen_alike():
+    stream = RandomStream.from_seed(4)
+    scores = np.full(10, 3, dtype=np.int32)
+    counts = np.zeros(10)
+    for _ in range(3000):
+        counts[select_largest(scores, count=2, scale=1.0, stream=stream)] += 1
+    assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_all_are_returned_when_there_are_no_more():
+    stream = RandomStream.from_seed(0)
+    assert select_largest(SCORES, count=6, scale=1.0, stream=stream).tolist() == list(range(6))
+    assert select_largest(SCORES, count=9, scale=1.0, stream=stream).tolist() == list(range(6))
+
+
+@given(st.integers(1, 10**6), st.sampled_from([1, 2]), st.floats(1e-9, 100))
+def test_the_scale_costs_no_more_than_asked_and_nearly_as_much(count, sensitivity, rho):
+    scale = selection_scale(count=count, sensitivity=sensitivity, rho=rho)
+    cost = selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho
+    assert rho * (1 - 1e-9) < cost <= rho

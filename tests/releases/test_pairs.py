@@ -1,0 +1,164 @@
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import dpcov
+from dpcov.errors import CorruptFileError, FutureSchemaError, ParameterError
+from dpcov.releases import archive
+from dpcov.releases.formats import PAIRS_FORMAT
+
+ROWS = np.random.default_rng(0).normal(size=(400, 6))
+OPTIONS = {"epsilon": 1.0, "delta": 1e-5, "mechanism": "pairs", "max_pairs": 4}
+
+
+@pytest.fixture(params=[{}, {"row_norm": 3.0}, {"scales": 2.0}, {"center": 0.0}], ids=str)
+def release(request):
+    return dpcov.release(ROWS, **OPTIONS, **request.param)
+
+
+@pytest.fixture
+def path(tmp_path, release):
+    release.save(tmp_path / "pairs.npz")
+    return tmp_path / "pairs.npz"
+
+
+def rewrite(path, change):
+    """Change a file as a program that knows the format."""
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    facts = json.loads(arrays.pop("header").tobytes())
+    facts.pop("sha256")
+    change(facts, arrays)
+    facts["sha256"] = archive._digest(facts, arrays)
+    header = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(path, header=header, **arrays)
+
+
+def test_what_is_saved_is_what_is_loaded(path, release):
+    loaded = dpcov.Release.load(path)
+    assert loaded == release
+    assert loaded.promise == release.promise
+
+
+def test_equal_releases_give_equal_files(tmp_path, path):
+    dpcov.Release.load(path).save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
+
+
+def test_a_pickle_comes_back_checked(release):
+    assert pickle.loads(pickle.dumps(release)) == release
+
+
+def test_a_release_of_pairs_cannot_be_changed(release):
+    with pytest.raises(ValueError, match="read-only"):
+        release.co_movement[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        release.pairs[0] = 1
+
+
+def scale_noise(facts, arrays):
+    facts["noise_scale"] *= 0.5
+
+
+def scale_selection(facts, arrays):
+    facts["provenance"]["selection_scale"] *= 0.5
+
+
+def strengthen(facts, arrays):
+    facts["provenance"]["calibrated_for"]["epsilon"] = 0.5
+    facts["promise"] = facts["promise"].replace("(1,", "(0.5,")
+
+
+def fewer_pairs(facts, arrays):
+    facts["provenance"]["max_pairs"] = 2
+
+
+def swap_a_pair(facts, arrays):
+    arrays["pairs"] = arrays["pairs"][:, ::-1].copy()
+
+
+def repeat_a_pair(facts, arrays):
+    arrays["pairs"][1] = arrays["pairs"][0]
+
+
+def foreign_pair(facts, arrays):
+    arrays["pairs"][-1] = [4, 6]
+
+
+def not_a_number(facts, arrays):
+    arrays["co_movement"][0] = np.nan
+
+
+def other_mechanism(facts, arrays):
+    facts["provenance"]["mechanism"] = "another"
+
+
+def add_remove(facts, arrays):
+    facts["provenance"]["calibrated_for"]["neighbors"] = "add-remove"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        scale_noise,
+        scale_selection,
+        strengthen,
+        fewer_pairs,
+        swap_a_pair,
+        repeat_a_pair,
+        foreign_pair,
+        not_a_number,
+        other_mechanism,
+        add_remove,
+    ],
+)
+def test_a_sealed_file_that_makes_no_sense_is_refused(path, change):
+    rewrite(path, change)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+def test_less_noise_on_the_variances_is_refused(tmp_path):
+    path = tmp_path / "pairs.npz"
+    dpcov.release(ROWS, **OPTIONS, row_norm=3.0).save(path)
+
+    def quieter(facts, arrays):
+        facts["variances"]["noise_scale"] *= 0.5
+
+    rewrite(path, quieter)
+    with pytest.raises(CorruptFileError, match="noise does not pay"):
+        dpcov.Release.load(path)
+
+
+def test_variances_that_nobody_paid_for_are_refused(tmp_path):
+    path = tmp_path / "pairs.npz"
+    dpcov.release(ROWS, **OPTIONS).save(path)
+
+    def smuggle(facts, arrays):
+        facts["variances"] = {"noise_scale": 1e-9}
+        arrays["variances"] = np.ones(6)
+
+    rewrite(path, smuggle)
+    with pytest.raises(CorruptFileError, match="variances are not those"):
+        dpcov.Release.load(path)
+
+
+def test_a_future_schema_asks_for_an_upgrade(path):
+    rewrite(path, lambda facts, arrays: facts.update(schema=PAIRS_FORMAT.schema + 1))
+    with pytest.raises(FutureSchemaError, match="Upgrade dpcov"):
+        dpcov.Release.load(path)
+
+
+@pytest.mark.parametrize("kept", [0, 100, 0.5, 0.99])
+def test_a_truncated_file_is_refused(path, kept):
+    content = path.read_bytes()
+    path.write_bytes(content[: kept if isinstance(kept, int) else int(kept * len(content))])
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+def test_public_variances_must_be_positive():
+    with pytest.raises(ParameterError, match="positive"):
+        dpcov.releases.Variances(np.array([1.0, -1.0]), 0.0)

@@ -1,0 +1,103 @@
+"""An audit of the pairs mechanism: a lower bound on ε from its outputs alone.
+
+Two neighboring tables of 3 columns are released many times. They differ in one row, which
+moves the strongest pair by 2 and makes another one strongest. The test between them
+thresholds the likelihood ratio of what is released: the pair and its value.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcov.mechanisms import pairs as mechanism
+from dpcov.mechanisms.pairs import plan_pairs, release_pairs
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.privacy import ApproxDP
+from dpcov.sensitive.signs import CoMovement
+
+EPSILON, DELTA = 1.0, 0.2
+RUNS = 5000
+CONFIDENCE = 1 - 1e-9
+COLUMNS = ("a", "b", "c")
+TABLES = [np.array([[1.0, 1, 1], [1, 1, -1]]), np.array([[1.0, -1, 1], [1, 1, -1]])]
+
+
+def outputs(table):
+    plan = plan_pairs(
+        promise=ApproxDP(EPSILON, DELTA, "replace"),
+        n_rows=2,
+        n_columns=3,
+        max_pairs=1,
+        differences=False,
+    )
+    sums = CoMovement.from_blocks([table], n_columns=3, center=np.zeros(3))
+    found = []
+    for _ in range(RUNS):
+        release = release_pairs(sums, plan, columns=COLUMNS, stream=RandomStream.from_os())
+        found.append((*release.pairs[0], release.co_movement[0] * 2))
+    return plan, np.array(found), sums.above_diagonal()
+
+
+def log_likelihood(plan, found, scores):
+    weights = np.abs(scores) / plan.selection_scale
+    chosen = (found[:, 0] + found[:, 1] - 1).astype(int)  # (0,1), (0,2), (1,2) → 0, 1, 2
+    sd = plan.noise_scale * 2
+    return weights[chosen] - (found[:, 2] - scores[chosen]) ** 2 / (2 * sd**2)
+
+
+def audit():
+    plan, first, scores = outputs(TABLES[0])
+    _, second, other_scores = outputs(TABLES[1])
+    ratios = [
+        log_likelihood(plan, found, scores) - log_likelihood(plan, found, other_scores)
+        for found in (first, second)
+    ]
+    half = RUNS // 2
+    candidates = np.quantile(ratios[1][:half], np.linspace(0.5, 0.99, 50))
+    bounds = [_bound(ratios[0][:half] > c, ratios[1][:half] > c) for c in candidates]
+    best = candidates[int(np.argmax(bounds))]
+    return _bound(ratios[0][half:] > best, ratios[1][half:] > best)
+
+
+def _bound(hits, alarms):
+    level = 2 * CONFIDENCE - 1
+    power = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(level).low
+    alarm = stats.binomtest(int(alarms.sum()), len(alarms)).proportion_ci(level).high
+    return float(np.log(max(power - DELTA, 1e-300) / alarm))
+
+
+def quieter_values(monkeypatch):
+    monkeypatch.setattr(
+        mechanism, "_gaussian_scale", lambda squared, rho: int(math.sqrt(squared / (2 * rho)) / 3)
+    )
+    monkeypatch.setattr(mechanism, "_steps", lambda *_: ())
+
+
+def no_noise_in_selection(monkeypatch):
+    monkeypatch.setattr(
+        mechanism,
+        "select_largest",
+        lambda scores, **_: np.array([int(np.argmax(scores))]),
+    )
+
+
+def unselected_value(monkeypatch):
+    """Publish the true largest sum beside the noise of the values."""
+    draw = mechanism.draw_rounded_gaussian
+    monkeypatch.setattr(
+        mechanism, "draw_rounded_gaussian", lambda scale, count, stream: draw(1, count, stream)
+    )
+    assert draw is not mechanism.draw_rounded_gaussian
+
+
+@pytest.mark.claim("P12")
+def test_the_pairs_mechanism_keeps_its_promise():
+    assert audit() < EPSILON
+
+
+@pytest.mark.parametrize("plant", [quieter_values, no_noise_in_selection, unselected_value])
+def test_a_planted_bug_is_found(monkeypatch, plant):
+    plant(monkeypatch)
+    assert audit() > EPSILON
