@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dpcov.errors import WeakPromiseWarning
+from dpcov.errors import ParameterError, WeakPromiseWarning
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors
@@ -88,7 +88,7 @@ def release(
     >>> print(release.promise)
     (1, 1e-06)-differential privacy, replace-one neighbors
     """
-    promise = ApproxDP(epsilon, delta, Neighbors.parse(neighbors))
+    promise = ApproxDP(epsilon, delta, _central(neighbors))
     rule = check_missing(missing)
     source = open_source(X, columns)
     _warn_of_large_delta(promise, source.n_rows)
@@ -102,6 +102,16 @@ def release(
         missing=rule,
     )
     return release_gram(gram, plan, columns=source.columns, stream=stream)
+
+
+def _central(neighbors: str) -> Neighbors:
+    relation = Neighbors.parse(neighbors)
+    if relation is Neighbors.LOCAL:
+        raise ParameterError(
+            "neighbors must be 'replace' or 'add-remove'; got 'local'. A table that one program "
+            "can read is not in the local model; see dpcov.local for reports from devices."
+        )
+    return relation
 
 
 def _warn_of_large_delta(promise: ApproxDP, n_rows: int) -> None:

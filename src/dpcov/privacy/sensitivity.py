@@ -16,12 +16,15 @@ __all__ = ["frobenius_sensitivity", "squared_unit_sensitivity"]
 def squared_unit_sensitivity(neighbors: Neighbors) -> int:
     """Return the squared Frobenius sensitivity of Σ x xᵀ for rows of norm at most 1.
 
+    In the local model any row may stand in the place of any other: it is replaced.
+
     Examples
     --------
     >>> squared_unit_sensitivity(Neighbors.REPLACE)
     2
     """
-    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[Neighbors.parse(neighbors)]
+    squared = {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1, Neighbors.LOCAL: 2}
+    return squared[Neighbors.parse(neighbors)]
 
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
