@@ -111,12 +111,13 @@ def find_edges(
     q_values = np.minimum.accumulate(ranked[::-1])[::-1]
     chosen = order[q_values <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
-    variance = noise.variances[i] * noise.variances[j] + covariance[i, j] ** 2
+    a, b = noise.variances[i], noise.variances[j]
+    sampling = (a * b + covariance[i, j] ** 2) / noise.n_rows
     return Edges(
         first=tuple(columns[index] for index in i),
         second=tuple(columns[index] for index in j),
         value=matrix[i, j],
-        standard_error=np.sqrt(variance / noise.n_rows + noise.off_diagonal**2),
+        standard_error=np.sqrt(sampling + noise.off_diagonal**2 + noise.signal_noise * (a + b)),
         q_value=np.minimum(q_values[q_values <= fdr], 1.0),
     )
 
@@ -150,7 +151,7 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
     n_pairs = max(1, size * (size - 1) // 2)
     cutoff = -float(ndtri(0.05 / (2 * n_pairs)))
     variance = float(np.median(noise.variances)) if variance is None else variance
-    return cutoff * float(np.sqrt(1 / noise.n_rows + (noise.off_diagonal / variance) ** 2))
+    return cutoff * float(np.sqrt(noise.pair_variance(variance))) / variance
 
 
 def load_pandas() -> ModuleType:
