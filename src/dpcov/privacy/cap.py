@@ -30,7 +30,7 @@ COIN = 1 << 32
 MAX_COLUMNS = 1 << 16
 """The bound on the generator is proved for this many columns at most."""
 
-_PAYMENT = 1e-9  # the share of epsilon that pays for the generator and for floating point
+_PAYMENT = 1e-9  # the share of epsilon that is paid for the generator and floating point
 _THRESHOLD_STEP = 1 / 1024  # coarse, so that every machine finds the same threshold
 _MAX_THRESHOLD = 3.0  # a device tries 1/q seeds: 370 at most
 _MAX_EPSILON = 20.0
@@ -120,9 +120,10 @@ def plan_cap(*, epsilon: float, n_columns: int) -> Cap:
 
     Notes
     -----
-    Claim P14. The constants are chosen for ε (1 − 1e-9), the coin is rounded down, and
-    `cap_epsilon` is seen to be at most ε: the remainder pays for the generator, for
-    64-bit words in the place of real numbers, and for floating point at the boundary.
+    Claim P14. The constants are chosen for ε (1 − 1e-9), or less where that does not do,
+    the coin is rounded down, and `cap_epsilon` is seen to be at most ε: the remainder pays
+    for the generator, for 64-bit words in the place of real numbers, and for floating
+    point at the boundary.
 
     Examples
     --------
@@ -137,10 +138,10 @@ def plan_cap(*, epsilon: float, n_columns: int) -> Cap:
         open_high=False,
         advice="It states how much one report may expose a person.",
     )
-    paid = epsilon * (1 - _PAYMENT)
-    threshold = _best_threshold(paid)
+    threshold = _best_threshold(epsilon)
     q = math.erfc(threshold / math.sqrt(2))
-    odds = math.exp(paid) * q / (1 - q)
+    paid = epsilon - max(_PAYMENT * epsilon, _surcharge(q, n_columns))
+    odds = math.exp(max(0.0, paid)) * q / (1 - q)
     coin = math.floor(odds / (1 + odds) * COIN)
     refusal = (
         f"epsilon = {epsilon:g} is too small to pay for the generator at {n_columns} columns; "
@@ -171,12 +172,18 @@ def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
     >>> 1 - 1e-8 < cap_epsilon(plan_cap(epsilon=1.0, n_columns=1000), n_columns=1000) <= 1
     True
     """
+    q = cap.inside
+    odds = math.log(cap.coin / (COIN - cap.coin)) + math.log((1 - q) / q)
+    return odds + _surcharge(q, n_columns)
+
+
+def _surcharge(q: float, n_columns: int) -> float:
+    """Return what the generator and floating point add to ε."""
     n_columns = check_count("n_columns", n_columns, low=1, high=MAX_COLUMNS)
-    q, distance = cap.inside, _distance(n_columns + 1)
+    distance = _distance(n_columns + 1)
     if distance >= min(q, 1 - q):
         return math.inf
-    odds = math.log(cap.coin / (COIN - cap.coin)) + math.log((1 - q) / q)
-    return odds + distance / (q - distance) + distance / (1 - q - distance) + _ARITHMETIC
+    return distance / (q - distance) + distance / (1 - q - distance) + _ARITHMETIC
 
 
 def _distance(size: int) -> float:
