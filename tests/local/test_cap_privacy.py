@@ -59,9 +59,7 @@ def coin_for(epsilon, q):
 def test_every_seed_of_a_toy_generator_is_within_the_promise(monkeypatch):
     monkeypatch.setattr(device, "expand_normals", circle)
     threshold, seeds = 1.6, all_seeds()
-    shares = {
-        int(device.in_cap(seeds, direction(s)[None], threshold).sum()) for s in range(SEEDS)
-    }
+    shares = {int(device.in_cap(seeds, direction(s)[None], threshold).sum()) for s in range(SEEDS)}
     assert len(shares) == 1  # every cap has the same share of seeds
     cap = Cap(threshold, coin_for(1.0, shares.pop() / SEEDS))
     laws = np.array([law(direction(step), cap, seeds) for step in range(0, SEEDS, 4)])

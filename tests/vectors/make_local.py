@@ -30,7 +30,9 @@ def expansions():
             yield {
                 "n_columns": size,
                 "seed": seed.tobytes().hex(),
-                "words": [f"{word:016x}" for word in expansion.expand_words(seed[None], size + 1)[0]],
+                "words": [
+                    f"{word:016x}" for word in expansion.expand_words(seed[None], size + 1)[0]
+                ],
                 "integers": expansion.expand_integers(seed[None], size)[0].astype(int).tolist(),
             }
 
