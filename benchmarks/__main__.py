@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import estimate, release
+from benchmarks import estimate, local, release
 from benchmarks.accuracy import study
 from benchmarks.measure import Table
 
@@ -13,6 +13,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "release": release.tables,
     "estimate": estimate.tables,
     "accuracy": study.tables,
+    "local": local.tables,
 }
 
 

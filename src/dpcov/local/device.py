@@ -7,6 +7,7 @@ the caller's choice: any mapping of strings to bytes, such as a dict or an open 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from threading import Lock
 
 from dpcov.errors import ReportError
 from dpcov.local.plan import Plan
@@ -41,6 +42,7 @@ class Device:
 
     def __init__(self, kept: MutableMapping[str, bytes] | None = None) -> None:
         self._kept: MutableMapping[str, bytes] = {} if kept is None else kept
+        self._lock = Lock()
 
     def report(self, x: Row, plan: Plan) -> bytes:
         """Return the report for a plan: made the first time, the same ever after.
@@ -51,9 +53,10 @@ class Device:
             What is kept is not a report for this plan. Nothing is made in its place, since
             an earlier one may have been sent.
         """
-        if plan.id not in self._kept:
-            self._kept[plan.id] = randomize(x, plan)
-        report = bytes(self._kept[plan.id])
+        with self._lock:  # two threads must not make two reports
+            if plan.id not in self._kept:
+                self._kept[plan.id] = randomize(x, plan)
+            report = bytes(self._kept[plan.id])
         try:
             parse_report(report, plan)
         except ReportError:

@@ -262,8 +262,8 @@ class Plan:
         --------
         >>> names = [f"x{i}" for i in range(50)]
         >>> plan = Plan(columns=names, row_norm=1.0, epsilon=2.0, mechanism="cap")
-        >>> plan.people_needed(0.3)
-        0
+        >>> round(plan.people_needed(0.3), -3)
+        274000
         """
         correlation = check_number("correlation", correlation, low=0.0, high=1.0, open_high=False)
         from scipy.special import ndtri

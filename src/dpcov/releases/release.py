@@ -104,7 +104,8 @@ class Release:
     Parameters
     ----------
     matrix : ndarray of float64, shape (n_columns, n_columns)
-        The noisy average (1/n) Σ x xᵀ of the clipped rows, in the data's own units.
+        The noisy average (1/n) Σ x xᵀ of the clipped rows, in the data's own units, or
+        in those of the plan, after shift and scale, for reports from devices.
         Symmetric; not necessarily positive semi-definite. Read-only.
     noise_scale : NoiseScale
         Standard deviation of the privacy noise on and off the diagonal, in the units of
