@@ -167,6 +167,7 @@ def test_a_checkpoint_is_the_collector(plan, idempotent):
         {"sums": np.zeros((2, 2), np.int64)},
         {"sums": np.zeros((SIZE, SIZE))},
         {"sums": np.triu(np.ones((SIZE, SIZE), np.int64))},
+        {"sums": np.full((SIZE, SIZE), 2**60)},
         {"ids": b"abc"},
         {"ids": bytes(16 * 120)},
         {"ids": "x"},

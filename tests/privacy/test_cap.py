@@ -88,7 +88,7 @@ def test_an_impossible_number_of_columns_is_refused(n_columns):
 
 
 @pytest.mark.parametrize(
-    "constants", [(1.0, 0), (1.0, COIN), (0.0, 5), (9.0, 5), (1.0, 5), (1, 2.5)]
+    "constants", [(1.0, 0), (1.0, COIN), (0.1, COIN - 1), (3.5, COIN - 1), (1.0, 5), (1, 2.5)]
 )
 def test_impossible_constants_are_refused(constants):
     with pytest.raises(ParameterError):

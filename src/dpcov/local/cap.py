@@ -28,7 +28,7 @@ def lift_rows(whole: Array, bits: int) -> Array:
     Notes
     -----
     Claim P14. The squared norms are integers below 2^53, hence exact; the last coordinate
-    is one correctly rounded root. The result is within 2^-50 of a vector of norm 1.
+    is one correctly rounded root. The result is within 2^-52 of a vector of norm 1.
 
     Examples
     --------

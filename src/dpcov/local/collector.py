@@ -37,7 +37,7 @@ __all__ = ["Collector"]
 _STATE = "dpcov local collector 1"
 _STATE_KEYS = {"format", "plan", "n_reports", "sums", "ids", "simulated"}
 _BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
-_WAITING = 1024  # single reports are summed by so many, for BLAS
+_WAITING, _WAITING_BYTES = 1024, 1 << 22  # single reports are summed by so many, for BLAS
 _MAX_SUM = 1 << 62
 
 Integers = npt.NDArray[np.int64]
@@ -111,7 +111,8 @@ class Collector:
         if len(parsed):
             self._waiting.append(parsed)
             self._n_reports += 1
-            if len(self._waiting) >= _WAITING:
+            waiting = len(self._waiting)
+            if waiting >= _WAITING or waiting * self.plan.payload_bytes >= _WAITING_BYTES:
                 self._flush()
         return len(parsed) == 1
 
@@ -211,6 +212,7 @@ class Collector:
             sums.shape == (size, size)
             and sums.dtype == np.int64
             and np.array_equal(sums, sums.T)
+            and max(int(sums.max()), -int(sums.min())) <= count * _largest(plan)
             and isinstance(state["simulated"], bool)
             and (ids is None or (isinstance(ids, bytes) and len(ids) == ID_BYTES * count))
         )
@@ -276,8 +278,7 @@ class Collector:
                 self._sums += _gaussian_sums(block, self.plan)
 
     def _check_room(self, more: int) -> None:
-        largest = MAX_INTEGER**2 if self.plan.mechanism == "cap" else self.plan.noise.largest
-        if (self._n_reports + more) * largest > _MAX_SUM:
+        if (self._n_reports + more) * _largest(self.plan) > _MAX_SUM:
             raise ParameterError(
                 "A collector has no room for more reports: 64 bits would overflow."
             )
@@ -291,6 +292,11 @@ class Collector:
             raise ForeignReportError("Collectors of different plans cannot be merged.")
         if (self._ids is None) != (other._ids is None):
             raise ParameterError("Collectors merge only if both are idempotent, or neither.")
+
+
+def _largest(plan: Plan) -> int:
+    """Return by how much one report can move an entry of the sums."""
+    return MAX_INTEGER**2 if plan.mechanism == "cap" else plan.noise.largest
 
 
 def _cap_sums(seeds: npt.NDArray[np.uint8], size: int) -> Integers:

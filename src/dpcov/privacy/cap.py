@@ -32,7 +32,7 @@ MAX_COLUMNS = 1 << 16
 
 _PAYMENT = 1e-9  # the share of epsilon that is paid for the generator and floating point
 _THRESHOLD_STEP = 1 / 1024  # coarse, so that every machine finds the same threshold
-_MAX_THRESHOLD = 3.0  # a device tries 1/q seeds: 370 at most
+_MIN_THRESHOLD, _MAX_THRESHOLD = 0.5, 3.0  # a device tries 1/q seeds: 370 at most
 _MAX_EPSILON = 20.0
 
 # The parts of the distance between the share of seeds in a cap, as a device decides it, and
@@ -54,7 +54,7 @@ class Cap:
     Parameters
     ----------
     threshold : float
-        t, in standard deviations.
+        t, in standard deviations, from 0.5 to 3.
     coin : int
         p₀ · 2^32.
 
@@ -69,7 +69,15 @@ class Cap:
     coin: int
 
     def __post_init__(self) -> None:
-        threshold = check_number("threshold", self.threshold, low=0.0, high=_MAX_THRESHOLD + 1)
+        threshold = check_number(
+            "threshold",
+            self.threshold,
+            low=_MIN_THRESHOLD,
+            high=_MAX_THRESHOLD,
+            open_low=False,
+            open_high=False,
+            advice="Beyond, a device would search for a seed for too long.",
+        )
         object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "coin", check_count("coin", self.coin, low=1, high=COIN - 1))
         if not self.gain > 0:
@@ -205,7 +213,7 @@ def _best_threshold(epsilon: float) -> float:
         q = math.erfc(t / math.sqrt(2))
         return 1 / t - t + 2 * rise * density / (1 + rise * q)
 
-    low, high = 0.5, _MAX_THRESHOLD
+    low, high = _MIN_THRESHOLD, _MAX_THRESHOLD
     if slope(high) > 0:
         return _MAX_THRESHOLD
     while high - low > _THRESHOLD_STEP / 64:
