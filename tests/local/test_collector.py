@@ -20,7 +20,7 @@ from dpcov.errors import (
     ReportError,
 )
 from dpcov.local import collector as server
-from dpcov.local import expansion
+from dpcov.local import expansion, sums
 from dpcov.privacy import NoPromise, PureDP
 
 SIZE = 5
@@ -82,7 +82,7 @@ def test_the_sums_are_those_of_python_integers():
 @pytest.mark.claim("P16")
 def test_small_blocks_give_the_same_sums(monkeypatch):
     whole = collect(CAP, reports(CAP))
-    monkeypatch.setattr(server, "_BLOCK_ENTRIES", 7 * SIZE)
+    monkeypatch.setattr(sums, "_BLOCK_ENTRIES", 7 * SIZE)
     assert collect(CAP, reports(CAP)) == whole
 
 
@@ -209,7 +209,7 @@ def test_a_matrix_product_that_is_not_exact_is_noticed(monkeypatch):
         def T(self):  # noqa: N802
             return np.asarray(self).T.view(Inexact)
 
-    monkeypatch.setattr(server, "expand_integers", lambda s, n: exact(s, n).view(Inexact))
+    monkeypatch.setattr(sums, "expand_integers", lambda s, n: exact(s, n).view(Inexact))
     with pytest.raises(InexactArithmeticError):
         collect(CAP, reports(CAP))
 

@@ -2,6 +2,7 @@ import json
 import math
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +63,14 @@ def test_it_states_its_promise():
     assert GAUSSIAN.promise == ApproxDP(2.0, 1e-6, "local")
     assert "any two rows" in PLAN.promise.in_words
     assert "2-differential privacy in the local model" in repr(PLAN)
+
+
+def test_facts_may_come_as_arrays():
+    plan = local.Plan(
+        columns=np.array(["a", "b"]), row_norm=1.0, epsilon=2.0, shift=np.zeros(2), scale=np.ones(2)
+    )
+    assert plan == PLAN
+    assert plan.id == PLAN.id
 
 
 def test_it_cannot_be_changed():

@@ -15,19 +15,11 @@ import numpy.typing as npt
 from dpcov.errors import (
     DuplicateReportError,
     ForeignReportError,
-    InexactArithmeticError,
     ParameterError,
 )
-from dpcov.local.expansion import (
-    FRACTION_BITS,
-    MAX_INTEGER,
-    SQUARED_SUM,
-    TABLE_SIZE,
-    expand_integers,
-)
-from dpcov.local.integers import unpack
 from dpcov.local.plan import ID_BYTES, Plan
 from dpcov.local.report import Reports, parse_report, parse_reports
+from dpcov.local.sums import add_payloads, largest_entry, to_average
 from dpcov.parameters import check_count
 from dpcov.releases import Provenance, Release
 from dpcov.version import __version__
@@ -36,7 +28,6 @@ __all__ = ["Collector"]
 
 _STATE = "dpcov local collector 1"
 _STATE_KEYS = {"format", "plan", "n_reports", "sums", "ids", "simulated"}
-_BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
 _WAITING, _WAITING_BYTES = 1024, 1 << 22  # single reports are summed by so many, for BLAS
 _MAX_SUM = 1 << 62
 
@@ -132,7 +123,7 @@ class Collector:
         parsed = parse_reports(reports, self.plan, simulated=self.simulated)
         self._check_room(len(parsed))
         parsed = self._new_ones(parsed)
-        self._sum(parsed.payloads)
+        add_payloads(self._sums, parsed.payloads, self.plan)
         self._n_reports += len(parsed)
         return len(parsed)
 
@@ -170,7 +161,7 @@ class Collector:
         self._flush()
         plan = self.plan
         return Release(
-            matrix=_average(self._sums, plan, self._n_reports),
+            matrix=to_average(self._sums, plan, self._n_reports),
             noise_scale=plan.noise_scale(self._n_reports),
             n_rows=self._n_reports,
             columns=plan.columns,
@@ -212,7 +203,7 @@ class Collector:
             sums.shape == (size, size)
             and sums.dtype == np.int64
             and np.array_equal(sums, sums.T)
-            and max(int(sums.max()), -int(sums.min())) <= count * _largest(plan)
+            and max(int(sums.max()), -int(sums.min())) <= count * largest_entry(plan)
             and isinstance(state["simulated"], bool)
             and (ids is None or (isinstance(ids, bytes) and len(ids) == ID_BYTES * count))
         )
@@ -259,26 +250,11 @@ class Collector:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._sum(np.concatenate([reports.payloads for reports in self._waiting]))
+            add_payloads(self._sums, np.concatenate([r.payloads for r in self._waiting]), self.plan)
             self._waiting = []
 
-    def _sum(self, payloads: npt.NDArray[np.uint8]) -> None:
-        size = self.plan.n_columns
-        if self.plan.mechanism == "cap":
-            # Many reports for each product of p² entries, so that adding it costs little.
-            entries = min(_MAX_BLOCK_ENTRIES, max(_BLOCK_ENTRIES, 2 * size**2))
-        else:
-            entries = _BLOCK_ENTRIES // size
-        at_a_time = max(1, entries // size)
-        for start in range(0, len(payloads), at_a_time):
-            block = payloads[start : start + at_a_time]
-            if self.plan.mechanism == "cap":
-                self._sums += _cap_sums(block, size)
-            else:
-                self._sums += _gaussian_sums(block, self.plan)
-
     def _check_room(self, more: int) -> None:
-        if (self._n_reports + more) * _largest(self.plan) > _MAX_SUM:
+        if (self._n_reports + more) * largest_entry(self.plan) > _MAX_SUM:
             raise ParameterError(
                 "A collector has no room for more reports: 64 bits would overflow."
             )
@@ -292,44 +268,3 @@ class Collector:
             raise ForeignReportError("Collectors of different plans cannot be merged.")
         if (self._ids is None) != (other._ids is None):
             raise ParameterError("Collectors merge only if both are idempotent, or neither.")
-
-
-def _largest(plan: Plan) -> int:
-    """Return by how much one report can move an entry of the sums."""
-    return MAX_INTEGER**2 if plan.mechanism == "cap" else plan.noise.largest
-
-
-def _cap_sums(seeds: npt.NDArray[np.uint8], size: int) -> Integers:
-    """Return Σ a aᵀ. A block has m rows, m p · 20074² ≤ 2^53: every partial sum is exact."""
-    whole = expand_integers(seeds, size)
-    product = whole.T @ whole
-    # Freivalds' check, with sums in the place of a random vector: a matrix product that is not
-    # exact on integers is found out after a few blocks.
-    if not np.array_equal(product.sum(axis=1), whole.T @ whole.sum(axis=1)):
-        raise InexactArithmeticError(
-            "This machine's matrix product is not exact on integers below 2^53. Install numpy "
-            "with another BLAS."
-        )
-    return product.astype(np.int64)
-
-
-def _gaussian_sums(payloads: npt.NDArray[np.uint8], plan: Plan) -> Integers:
-    """Return the sum of the triangles, mirrored."""
-    size = plan.n_columns
-    triangle = unpack(payloads, plan.noise).sum(axis=0)
-    sums = np.zeros((size, size), dtype=np.int64)
-    above, beside = np.triu_indices(size)
-    sums[above, beside] = triangle
-    sums[beside, above] = triangle
-    return sums
-
-
-def _average(sums: Integers, plan: Plan, n_reports: int) -> npt.NDArray[np.float64]:
-    """Convert to float, once, and to the units of the plan."""
-    average = sums.astype(np.float64) / n_reports
-    if plan.mechanism == "gaussian":
-        return average * (plan.row_norm / (1 << plan.bits)) ** 2
-    average *= 4.0**-FRACTION_BITS
-    # The integers have the exact mean square below; it is 1 but for a millionth.
-    average[np.diag_indices(len(average))] -= SQUARED_SUM / TABLE_SIZE * 4.0**-FRACTION_BITS
-    return average * (plan.row_norm**2 / plan.cap.gain)

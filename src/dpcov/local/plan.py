@@ -8,18 +8,18 @@ comes from outside is read only if its constants pay for the promise that it sta
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpcov.errors import ParameterError
+from dpcov.local.columns import check_columns, check_facts, check_norm
 from dpcov.local.expansion import SEED_BYTES
 from dpcov.local.integers import IntegerNoise, plan_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, Neighbors, PureDP, cap_epsilon, plan_cap
-from dpcov.privacy.cap import MAX_COLUMNS
 from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale
 
 __all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "MISSING", "Plan"]
@@ -86,19 +86,19 @@ class Plan:
         def __init__(
             self,
             *,
-            columns: Sequence[str],
+            columns: Iterable[str],
             row_norm: float,
             epsilon: float,
             mechanism: str = "cap",
             delta: float | None = None,
-            shift: Sequence[float] | None = None,
-            scale: Sequence[float] | None = None,
+            shift: Iterable[float] | None = None,
+            scale: Iterable[float] | None = None,
             missing: str = "center",
             constants: Cap | IntegerNoise | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        columns = _checked_columns(self.columns)
+        columns = check_columns(self.columns)
         check_choice("mechanism", self.mechanism, MECHANISMS)
         check_choice("missing", self.missing, MISSING)
         if (self.delta is None) != (self.mechanism == "cap"):
@@ -108,9 +108,9 @@ class Plan:
             )
         checked = {
             "columns": columns,
-            "row_norm": _checked_norm(self.row_norm),
-            "shift": _checked_facts("shift", self.shift, 0.0, columns),
-            "scale": _checked_facts("scale", self.scale, 1.0, columns),
+            "row_norm": check_norm(self.row_norm),
+            "shift": check_facts("shift", self.shift, 0.0, columns),
+            "scale": check_facts("scale", self.scale, 1.0, columns),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -282,42 +282,3 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({self.n_columns} columns, {self.mechanism}, {self.promise}, {self.id[:16]})"
-
-
-def _checked_columns(columns: object) -> tuple[str, ...]:
-    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) == 0:
-        raise ParameterError("columns must be a sequence of names.")
-    names = tuple(columns)
-    if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-        raise ParameterError("columns must be names (strings) that differ.")
-    if any("\ud800" <= character <= "\udfff" for name in names for character in name):
-        raise ParameterError("columns must be names in valid Unicode.")
-    check_count("the number of columns", len(names), low=1, high=MAX_COLUMNS)
-    return names
-
-
-def _checked_norm(value: object) -> float:
-    return check_number(
-        "row_norm",
-        value,
-        low=1e-20,
-        high=1e20,
-        open_low=False,
-        open_high=False,
-        advice="It is a public bound on the Euclidean norm of a row, after shift and scale.",
-    )
-
-
-def _checked_facts(
-    name: str, values: object, default: float, columns: tuple[str, ...]
-) -> tuple[float, ...]:
-    if values is None:
-        return (default,) * len(columns)
-    if isinstance(values, str) or not isinstance(values, Sequence) or len(values) != len(columns):
-        raise ParameterError(f"{name} must be a sequence of one number for each column.")
-    low = 1e-100 if name == "scale" else -1e100
-    # Adding zero turns −0.0 into 0.0: one number, one id.
-    return tuple(
-        check_number(name, value, low=low, high=1e100, open_low=False, open_high=False) + 0.0
-        for value in values
-    )
