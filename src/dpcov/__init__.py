@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, norms, paper, privacy
+    from dpcov import errors, local, norms, paper, privacy
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
     from dpcov.planning import Plan, plan
@@ -37,6 +37,7 @@ __all__ = [
     "SparseCovariance",
     "__version__",
     "errors",
+    "local",
     "norms",
     "paper",
     "plan",
@@ -56,6 +57,7 @@ _HOME = {
     "RiskCurve": "dpcov.postprocess",
     "SparseCovariance": "dpcov.estimator",
     "errors": "dpcov.errors",
+    "local": "dpcov.local",
     "norms": "dpcov.norms",
     "paper": "dpcov.paper",
     "plan": "dpcov.planning",

@@ -9,6 +9,11 @@
     ├── ReleaseFileError       (ValueError)        a file that is not a release
     │   ├── CorruptFileError                       … truncated, altered, or of another kind
     │   └── FutureSchemaError                      … written by a newer version
+    ├── PlanError              (ValueError)        a text that is not a plan of the local model
+    ├── ReportError            (ValueError)        bytes that cannot be counted as a report
+    │   ├── MalformedReportError                   … wrong length or impossible contents
+    │   ├── ForeignReportError                     … made for another plan, or simulated
+    │   └── DuplicateReportError                   … counted already
     ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
     ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
@@ -26,15 +31,20 @@ from __future__ import annotations
 __all__ = [
     "CorruptFileError",
     "DpcovError",
+    "DuplicateReportError",
+    "ForeignReportError",
     "ForkedStreamError",
     "FutureSchemaError",
     "InexactArithmeticError",
     "InputError",
+    "MalformedReportError",
     "MissingExtraError",
     "MissingValueError",
     "NothingDetectableWarning",
     "ParameterError",
+    "PlanError",
     "ReleaseFileError",
+    "ReportError",
     "SensitiveDataError",
     "WeakPromiseWarning",
 ]
@@ -66,6 +76,26 @@ class CorruptFileError(ReleaseFileError):
 
 class FutureSchemaError(ReleaseFileError):
     """A file was written with a schema that this version does not know."""
+
+
+class PlanError(DpcovError, ValueError):
+    """A text cannot be read as a plan, or its constants do not pay for its promise."""
+
+
+class ReportError(DpcovError, ValueError):
+    """Bytes cannot be counted as a report."""
+
+
+class MalformedReportError(ReportError):
+    """A report has the wrong length, an unknown version or impossible contents."""
+
+
+class ForeignReportError(ReportError):
+    """A report was made for another plan, or by a simulation."""
+
+
+class DuplicateReportError(ReportError):
+    """Two collectors that keep the ids of their reports counted the same report."""
 
 
 class SensitiveDataError(DpcovError, TypeError):

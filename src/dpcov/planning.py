@@ -197,7 +197,8 @@ def plan(
     pairs that has a false one with probability 0.05; a pair must also be selected, when no
     other pair is related.
     """
-    promise = ApproxDP(epsilon, delta, Neighbors.parse(neighbors))
+    relation = check_choice("neighbors", neighbors, ("replace", "add-remove"))
+    promise = ApproxDP(epsilon, delta, relation)
     n_rows = check_count("n", n, low=4)
     n_columns = check_count("p", p, low=2)
     all_pairs = n_columns * (n_columns - 1) // 2

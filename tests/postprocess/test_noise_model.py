@@ -44,3 +44,21 @@ def test_the_model_of_a_release_uses_the_noise_of_the_diagonal():
         release.noise_scale.off_diagonal,
         release.noise_scale.diagonal,
     )
+
+
+GROWING = NoiseModel(np.array([1.0, 2.0, 0.3]), 50, 0.1, 0.2, signal_noise=0.01)
+
+
+def test_noise_that_grows_with_the_variances_is_added_to_pairs():
+    more = GROWING.block(slice(None)) - MODEL.block(slice(None))
+    assert more == pytest.approx(0.01 * np.add.outer(MODEL.variances, MODEL.variances))
+
+
+def test_noise_that_grows_with_the_variances_is_added_to_the_diagonal():
+    more = GROWING.diagonal_variance() - MODEL.diagonal_variance()
+    assert more == pytest.approx(0.04 * MODEL.variances)
+
+
+def test_a_pair_of_equal_columns_has_the_variance_of_its_block():
+    model = NoiseModel(np.array([2.0, 2.0]), 50, 0.1, 0.2, signal_noise=0.01)
+    assert model.pair_variance(2.0) == pytest.approx(model.block(slice(None))[0, 1])

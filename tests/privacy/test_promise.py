@@ -43,6 +43,11 @@ def test_add_remove_says_that_the_number_of_rows_is_public():
     assert "n public" in str(ApproxDP(1, 1e-6, "add-remove"))
 
 
+def test_the_local_model_says_that_the_row_stays_on_the_device():
+    assert str(PureDP(1, "local")) == "1-differential privacy in the local model"
+    assert "never leaves the person's device" in PureDP(1, "local").in_words
+
+
 def test_no_promise_says_so_everywhere():
     nothing = NoPromise("simulated with a seed")
     assert str(nothing) == "no promise: simulated with a seed"

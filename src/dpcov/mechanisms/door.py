@@ -189,7 +189,7 @@ def release(
     >>> print(release.promise)
     (1, 1e-06)-differential privacy, replace-one neighbors
     """
-    promise = ApproxDP(epsilon, delta, Neighbors.parse(neighbors))
+    promise = ApproxDP(epsilon, delta, _central(neighbors))
     rule = check_missing(missing)
     options = _PairOptions(max_pairs, center, scales, cell_bound, shares)
     kind = _check_mechanism(mechanism, options, row_norm)
@@ -302,6 +302,16 @@ def _public_vector(
     if not np.isfinite(vector).all():
         raise ParameterError(f"{name} must be a finite number, or one for each column.")
     return vector
+
+
+def _central(neighbors: str) -> Neighbors:
+    relation = Neighbors.parse(neighbors)
+    if relation is Neighbors.LOCAL:
+        raise ParameterError(
+            "neighbors must be 'replace' or 'add-remove'; got 'local'. A table that one program "
+            "can read is not in the local model; see dpcov.local for reports from devices."
+        )
+    return relation
 
 
 def _warn_of_large_delta(promise: ApproxDP, n_rows: int) -> None:

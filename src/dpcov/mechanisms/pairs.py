@@ -20,7 +20,7 @@ from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian, round_scale_up
 from dpcov.mechanisms.selection import select_largest, selection_scale
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.privacy import ApproxDP, Neighbors, sign_sensitivity, squared_unit_sensitivity
 from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.sensitive.rows import Grid
@@ -134,6 +134,8 @@ def plan_pairs(
     >>> plan.n_terms, round(plan.selection_scale), round(plan.noise_scale, 4)
     (10000, 162, 0.0162)
     """
+    if promise.neighbors is Neighbors.LOCAL:
+        raise ParameterError("The pairs mechanism needs a table; it is not in the local model.")
     if differences and promise.neighbors is not Neighbors.REPLACE:
         raise ParameterError(
             "Differences of rows need neighbors='replace': removing a row would pair all later "
@@ -157,7 +159,7 @@ def plan_pairs(
     }
     rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
     budget = _split(rho, taken, shares)
-    per_person = 2 if promise.neighbors is Neighbors.REPLACE else 1
+    per_person = sign_sensitivity(promise.neighbors)
     gumbel = (
         selection_scale(count=count, sensitivity=per_person, rho=budget["selection"])
         if taken["selection"]
@@ -320,7 +322,7 @@ def _gaussian_scale(squared_sensitivity: Fraction, rho: float) -> int:
 
 
 def _squared_square_sensitivity(squares: Squares, promise: ApproxDP) -> Fraction:
-    factor = 2 if promise.neighbors is Neighbors.REPLACE else 1
+    factor = squared_unit_sensitivity(promise.neighbors)
     return Fraction(factor * squares.cell_bound**2 * squares.grid.squared_norm)
 
 
@@ -333,7 +335,7 @@ def _steps(
     squares: Squares | None,
     square_scale: int,
 ) -> tuple[Step, ...]:
-    per_person = 2 if promise.neighbors is Neighbors.REPLACE else 1
+    per_person = sign_sensitivity(promise.neighbors)
     steps = [
         gaussian_step(
             "values",

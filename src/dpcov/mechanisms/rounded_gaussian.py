@@ -29,7 +29,7 @@ import numpy.typing as npt
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.randomness import RandomStream
 
-__all__ = ["MAX_SCALE", "draw_rounded_gaussian", "round_scale_up"]
+__all__ = ["MAX_SCALE", "draw_rounded_gaussian", "frobenius_scales", "round_scale_up"]
 
 _SCALE_BITS = 32
 MAX_SCALE = (2**_SCALE_BITS - 1) << 24
@@ -64,6 +64,29 @@ def round_scale_up(value: Fraction) -> int:
     if rounded > MAX_SCALE:
         raise ParameterError("The noise scale is beyond 56 bits; use fewer bits for the grid.")
     return rounded
+
+
+def frobenius_scales(squared: Fraction) -> tuple[int, int]:
+    """Return the scales off and on the diagonal whose noise has variance `squared`, or more.
+
+    The variance is that of every coordinate that is orthonormal for the Frobenius norm:
+    the entries of the diagonal, and √2 times those above it.
+
+    Examples
+    --------
+    >>> frobenius_scales(Fraction(200))
+    (10, 15)
+    """
+    return (
+        round_scale_up(Fraction(_ceil_sqrt(squared / 2))),
+        round_scale_up(Fraction(_ceil_sqrt(squared))),
+    )
+
+
+def _ceil_sqrt(value: Fraction) -> int:
+    whole = -(-value.numerator // value.denominator)
+    root = isqrt(whole)
+    return root if root * root == whole else root + 1
 
 
 def draw_rounded_gaussian(

@@ -6,7 +6,6 @@ mismatched, and the addition of the noise.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +17,7 @@ from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.rounded_gaussian import (
     MAX_SCALE,
     draw_rounded_gaussian,
-    round_scale_up,
+    frobenius_scales,
 )
 from dpcov.privacy import ApproxDP, gaussian_scale, squared_unit_sensitivity
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
@@ -89,14 +88,14 @@ def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> Se
     for bits in range(_DEFAULT_BITS, _FEWEST_BITS - 1, -1):
         # (σ₀ Δ)², exactly: a float is a fraction.
         squared = Fraction(multiplier) ** 2 * squared_unit_sensitivity(promise.neighbors) * 16**bits
-        diagonal = _ceil_sqrt(squared)
-        if diagonal <= MAX_SCALE and n_rows * 4**bits <= 2**MAX_SUM_BITS:
+        if squared <= MAX_SCALE**2 and n_rows * 4**bits <= 2**MAX_SUM_BITS:
+            off_diagonal, diagonal = frobenius_scales(squared)
             return SecondMomentPlan(
                 promise=promise,
                 n_rows=n_rows,
                 grid=Grid(row_norm=row_norm, bits=bits),
-                off_diagonal=round_scale_up(Fraction(_ceil_sqrt(squared / 2))),
-                diagonal=round_scale_up(Fraction(diagonal)),
+                off_diagonal=off_diagonal,
+                diagonal=diagonal,
             )
     raise ParameterError(
         "The noise for this promise does not fit 56 bits on any grid; raise epsilon or delta."
@@ -164,9 +163,3 @@ def _to_average(noisy: npt.NDArray[np.int64], plan: SecondMomentPlan) -> npt.NDA
     for row in range(len(matrix) - 1):
         matrix[row + 1 :, row] = matrix[row, row + 1 :]
     return matrix
-
-
-def _ceil_sqrt(value: Fraction) -> int:
-    whole = -(-value.numerator // value.denominator)
-    root = math.isqrt(whole)
-    return root if root * root == whole else root + 1

@@ -15,17 +15,27 @@ _FLOOR_IN_NOISE = 0.1
 
 
 def diagonal_variance(
-    variances: npt.NDArray[np.float64], *, noise_scale: float, n_rows: int
+    variances: npt.NDArray[np.float64],
+    *,
+    noise_scale: float,
+    n_rows: int,
+    signal_noise: float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return the variance of each released variance: privacy noise plus sampling.
 
     A Gaussian variance σ² estimated from n rows has sampling variance 2σ⁴/n.
     """
-    return noise_scale**2 + 2.0 * variances**2 / n_rows
+    sampling = 2.0 * variances**2 / n_rows
+    # A noisy variance may be negative; noise that grows with it never is.
+    return noise_scale**2 + 4.0 * signal_noise * np.maximum(variances, 0.0) + sampling
 
 
 def shrink_diagonal(
-    noisy: npt.NDArray[np.float64], *, noise_scale: float, n_rows: int
+    noisy: npt.NDArray[np.float64],
+    *,
+    noise_scale: float,
+    n_rows: int,
+    signal_noise: float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return positive variances: James–Stein shrinkage toward their mean, floored.
 
@@ -37,6 +47,8 @@ def shrink_diagonal(
         The noise sd of its entries.
     n_rows : int
         The number of rows.
+    signal_noise : float, default 0
+        How the noise grows with the variances: see `dpcov.NoiseScale`.
 
     Examples
     --------
@@ -54,7 +66,9 @@ def shrink_diagonal(
     # √(2/(size − 1)): counting that much of it as noise halves the largest error when noise is
     # all there is. A weight for each column keeps huge variances from dragging small ones along.
     factor = max(0, size - 3) / (size - 1) * (1 + (2 / (size - 1)) ** 0.5) if size > 1 else 0.0
-    error = factor * diagonal_variance(noisy, noise_scale=noise_scale, n_rows=n_rows)
+    error = factor * diagonal_variance(
+        noisy, noise_scale=noise_scale, n_rows=n_rows, signal_noise=signal_noise
+    )
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
     shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)
     floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * noise_scale)

@@ -112,12 +112,13 @@ def find_edges(
     q_values = np.minimum.accumulate(ranked[::-1])[::-1]
     chosen = order[q_values <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
-    variance = noise.variances[i] * noise.variances[j] + covariance[i, j] ** 2
+    a, b = noise.variances[i], noise.variances[j]
+    sampling = (a * b + covariance[i, j] ** 2) / noise.n_rows
     return Edges(
         first=tuple(columns[index] for index in i),
         second=tuple(columns[index] for index in j),
         value=matrix[i, j],
-        standard_error=np.sqrt(variance / noise.n_rows + noise.off_diagonal**2),
+        standard_error=np.sqrt(sampling + noise.off_diagonal**2 + noise.signal_noise * (a + b)),
         q_value=np.minimum(q_values[q_values <= fdr], 1.0),
     )
 
@@ -149,7 +150,9 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
     return dense_detectable(
         n_columns=len(noise.variances),
         n_rows=noise.n_rows,
-        noise_scale=noise.off_diagonal / variance,
+        noise_scale=float(
+            np.sqrt(noise.off_diagonal**2 + 2 * noise.signal_noise * variance) / variance
+        ),
     )
 
 

@@ -35,6 +35,8 @@ class NoiseModel:
         The number of rows behind the release.
     off_diagonal, diagonal : float
         The sd of the privacy noise.
+    signal_noise : float, default 0
+        How the privacy noise grows with the variances: see `dpcov.NoiseScale`.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class NoiseModel:
     n_rows: int
     off_diagonal: float
     diagonal: float
+    signal_noise: float = 0.0
 
     def __post_init__(self) -> None:
         self.variances.setflags(write=False)
@@ -56,12 +59,15 @@ class NoiseModel:
         """Return the noise model of a release."""
         noise = release.noise_scale
         variances = shrink_diagonal(
-            np.diag(release.matrix), noise_scale=noise.diagonal, n_rows=release.n_rows
+            np.diag(release.matrix),
+            noise_scale=noise.diagonal,
+            n_rows=release.n_rows,
+            signal_noise=noise.signal,
         )
-        return cls(variances, release.n_rows, noise.off_diagonal, noise.diagonal)
+        return cls(variances, release.n_rows, noise.off_diagonal, noise.diagonal, noise.signal)
 
     def block(self, rows: slice, columns: slice = slice(None)) -> Array:
-        """Return the variances of unrelated pairs: σ_i² σ_j² / n + τ².
+        """Return the variances of unrelated pairs: σ_i² σ_j² / n + τ² + signal (σ_i² + σ_j²).
 
         An entry whose covariance is not zero has σ_ij² / n more: see `interval_variance`.
         """
@@ -69,7 +75,16 @@ class NoiseModel:
         product = np.outer(self.variances[rows], self.variances[columns])
         product /= self.n_rows
         product += self.off_diagonal**2
+        if self.signal_noise:
+            product += self.signal_noise * np.add.outer(
+                self.variances[rows], self.variances[columns]
+            )
         return product
+
+    def pair_variance(self, variance: float) -> float:
+        """Return the variance of the entry of two unrelated columns of equal variance."""
+        privacy = self.off_diagonal**2 + 2 * self.signal_noise * variance
+        return float(variance**2 / self.n_rows + privacy)
 
     def signal(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return what a correlation of 1 would be in the units of the matrix: σ_i σ_j."""
@@ -79,12 +94,16 @@ class NoiseModel:
     @property
     def typical_deviation(self) -> float:
         """The sd of an entry between two columns of middling variance."""
-        middle = float(np.median(self.variances))
-        return float(np.sqrt(middle**2 / self.n_rows + self.off_diagonal**2))
+        return float(np.sqrt(self.pair_variance(float(np.median(self.variances)))))
 
     def diagonal_variance(self) -> Array:
         """Return the variances of the released diagonal."""
-        return diagonal_variance(self.variances, noise_scale=self.diagonal, n_rows=self.n_rows)
+        return diagonal_variance(
+            self.variances,
+            noise_scale=self.diagonal,
+            n_rows=self.n_rows,
+            signal_noise=self.signal_noise,
+        )
 
     def interval_variance(self, rows: slice, covariance: Array) -> Array:
         """Return the variances of the entries of some rows at an estimated covariance."""

@@ -128,8 +128,8 @@ def thin(matrix: Array, noise: NoiseModel) -> ThinnedEntries:
 
 def signal_edges(noise: NoiseModel) -> Array:
     """Return the borders between groups of entries of similar signal strength."""
-    variances = np.array([noise.variances.min(), noise.variances.max()])
-    ends = variances / np.sqrt(variances**2 / noise.n_rows + noise.off_diagonal**2)
+    variances = (float(noise.variances.min()), float(noise.variances.max()))
+    ends = [variance / np.sqrt(noise.pair_variance(variance)) for variance in variances]
     groups = min(_MAX_GROUPS, 1 + int(np.log(ends[1] / ends[0]) / _GROUP_WIDTH))
     return np.geomspace(ends[0], ends[1], groups + 1)[1:-1]
 

@@ -8,19 +8,28 @@ Useful alone:
 True
 """
 
+from dpcov.privacy.cap import Cap, cap_epsilon, plan_cap
 from dpcov.privacy.gaussian import gaussian_delta, gaussian_epsilon, gaussian_scale
 from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureDP
-from dpcov.privacy.sensitivity import frobenius_sensitivity, squared_unit_sensitivity
+from dpcov.privacy.sensitivity import (
+    frobenius_sensitivity,
+    sign_sensitivity,
+    squared_unit_sensitivity,
+)
 
 __all__ = [
     "ApproxDP",
+    "Cap",
     "Neighbors",
     "NoPromise",
     "Promise",
     "PureDP",
+    "cap_epsilon",
     "frobenius_sensitivity",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_scale",
+    "plan_cap",
+    "sign_sensitivity",
     "squared_unit_sensitivity",
 ]

@@ -29,6 +29,7 @@ class Neighbors(str, Enum):
 
     REPLACE = "replace"
     ADD_REMOVE = "add-remove"
+    LOCAL = "local"
 
     @classmethod
     def parse(cls, value: object) -> Neighbors:
@@ -42,6 +43,11 @@ class Neighbors(str, Enum):
         """The relation as a sentence fragment."""
         if self is Neighbors.REPLACE:
             return "tables that differ in the whole row of one person"
+        if self is Neighbors.LOCAL:
+            return (
+                "any two rows that the person may have, and holds against whoever collects the "
+                "reports, too: the row never leaves the person's device"
+            )
         return (
             "tables of which one has, in the place of one person's row, a row that adds nothing "
             "(zeros about the center); the number of rows is public"
@@ -70,7 +76,7 @@ class ApproxDP(Promise):
     delta : float
         In [1e-300, 1).
     neighbors : Neighbors or str
-        ``"replace"`` or ``"add-remove"``.
+        ``"replace"``, ``"add-remove"`` or ``"local"``.
 
     Examples
     --------
@@ -100,8 +106,8 @@ class ApproxDP(Promise):
 
     def __str__(self) -> str:
         return (
-            f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy, "
-            f"{_relation_name(self.neighbors)} neighbors"
+            f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy"
+            f"{_relation_name(self.neighbors)}"
         )
 
     @property
@@ -143,8 +149,7 @@ class PureDP(Promise):
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
 
     def __str__(self) -> str:
-        relation = _relation_name(self.neighbors)
-        return f"{_plain(self.epsilon)}-differential privacy, {relation} neighbors"
+        return f"{_plain(self.epsilon)}-differential privacy{_relation_name(self.neighbors)}"
 
     @property
     def in_words(self) -> str:
@@ -187,9 +192,11 @@ def _plain(number: float) -> str:
 
 
 def _relation_name(neighbors: Neighbors) -> str:
-    return {Neighbors.REPLACE: "replace-one", Neighbors.ADD_REMOVE: "add-remove (n public)"}[
-        neighbors
-    ]
+    return {
+        Neighbors.REPLACE: ", replace-one neighbors",
+        Neighbors.ADD_REMOVE: ", add-remove (n public) neighbors",
+        Neighbors.LOCAL: " in the local model",
+    }[neighbors]
 
 
 def _in_words(epsilon: float, delta: float, neighbors: Neighbors) -> str:

@@ -10,18 +10,32 @@ import math
 from dpcov.parameters import check_number
 from dpcov.privacy.promise import Neighbors
 
-__all__ = ["frobenius_sensitivity", "squared_unit_sensitivity"]
+__all__ = ["frobenius_sensitivity", "sign_sensitivity", "squared_unit_sensitivity"]
 
 
 def squared_unit_sensitivity(neighbors: Neighbors) -> int:
     """Return the squared Frobenius sensitivity of Σ x xᵀ for rows of norm at most 1.
+
+    In the local model any row may stand in the place of any other: it is replaced.
 
     Examples
     --------
     >>> squared_unit_sensitivity(Neighbors.REPLACE)
     2
     """
-    return {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1}[Neighbors.parse(neighbors)]
+    squared = {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1, Neighbors.LOCAL: 2}
+    return squared[Neighbors.parse(neighbors)]
+
+
+def sign_sensitivity(neighbors: Neighbors) -> int:
+    """How far one person can move a sum of products of two signs.
+
+    Examples
+    --------
+    >>> sign_sensitivity(Neighbors.REPLACE), sign_sensitivity(Neighbors.ADD_REMOVE)
+    (2, 1)
+    """
+    return 1 if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE else 2
 
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:

@@ -1,9 +1,18 @@
 """What came through the door: values that are safe to save, send and print."""
 
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
-from dpcov.releases.release import SECOND_MOMENT, NoiseScale, Provenance, Release
+from dpcov.releases.release import (
+    LOCAL_CAP,
+    LOCAL_GAUSSIAN,
+    SECOND_MOMENT,
+    NoiseScale,
+    Provenance,
+    Release,
+)
 
 __all__ = [
+    "LOCAL_CAP",
+    "LOCAL_GAUSSIAN",
     "PAIRS",
     "SECOND_MOMENT",
     "NoiseScale",

@@ -13,11 +13,27 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import ApproxDP, Neighbors, PureDP, frobenius_sensitivity, gaussian_scale
+from dpcov.privacy import (
+    ApproxDP,
+    Neighbors,
+    PureDP,
+    frobenius_sensitivity,
+    gaussian_scale,
+    plan_cap,
+    sign_sensitivity,
+    squared_unit_sensitivity,
+)
 from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
-from dpcov.releases.release import SECOND_MOMENT, NoiseScale, Provenance, Release
+from dpcov.releases.release import (
+    LOCAL_CAP,
+    LOCAL_GAUSSIAN,
+    SECOND_MOMENT,
+    NoiseScale,
+    Provenance,
+    Release,
+)
 
 __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_release"]
 
@@ -43,6 +59,7 @@ def _moment_facts(release: Release) -> Facts:
         "noise_scale": {
             "off_diagonal": release.noise_scale.off_diagonal,
             "diagonal": release.noise_scale.diagonal,
+            "signal": release.noise_scale.signal,
         },
         "promise": str(release.promise),
         "simulated": release.simulated,
@@ -82,16 +99,22 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
 
 def _check_moment_noise(release: Release) -> None:
     """Refuse a file whose promise is not the one that its noise pays for."""
+    check = {
+        (SECOND_MOMENT, ApproxDP, False): _central_noise,
+        (LOCAL_GAUSSIAN, ApproxDP, True): _local_gaussian_noise,
+        (LOCAL_CAP, PureDP, True): _local_cap_noise,
+    }
     made, promise = release.provenance, release.provenance.calibrated_for
-    if made.mechanism != SECOND_MOMENT or not isinstance(promise, ApproxDP):
+    local = promise.neighbors is Neighbors.LOCAL
+    needed = check.get((made.mechanism, type(promise), local))
+    if needed is None:
         raise CorruptFileError("its promise is not that of its origin")
-    needed = gaussian_scale(
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        sensitivity=frobenius_sensitivity(made.row_norm, promise.neighbors) / release.n_rows,
-    )
-    noise = release.noise_scale
-    if min(noise.diagonal, math.sqrt(2) * noise.off_diagonal) < needed * (1 - 1e-9):
+    least, noise = needed(release), release.noise_scale
+    if (
+        noise.off_diagonal < least.off_diagonal
+        or noise.diagonal < least.diagonal
+        or noise.signal < least.signal
+    ):
         raise CorruptFileError("its noise does not pay for its promise")
 
 
@@ -161,14 +184,16 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
 def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
     """Add up what the stated noise costs, and compare it with the promise."""
     made = release.provenance
-    per_person = 2 if promise.neighbors is Neighbors.REPLACE else 1
+    per_person = sign_sensitivity(promise.neighbors)
     n_pairs = release.n_columns * (release.n_columns - 1) // 2
     if len(release.pairs) != made.max_pairs or (made.center == "differences") != (
         release.n_terms != release.n_rows
     ):
         raise CorruptFileError("its pairs are not those of its origin")
-    if made.center == "differences" and promise.neighbors is not Neighbors.REPLACE:
-        raise CorruptFileError("differences of rows keep no add-remove promise")
+    if promise.neighbors is Neighbors.LOCAL or (
+        made.center == "differences" and promise.neighbors is not Neighbors.REPLACE
+    ):
+        raise CorruptFileError("its promise is not that of its origin")
     cost = gaussian_step(
         "values",
         sensitivity=per_person * math.sqrt(made.max_pairs) / release.n_terms,
@@ -184,7 +209,7 @@ def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
     if made.row_norm is not None:
         if release.variances is None or made.cell_bound is None:
             raise CorruptFileError("its variances are not those of its origin")
-        factor = math.sqrt(2) if promise.neighbors is Neighbors.REPLACE else 1.0
+        factor = math.sqrt(squared_unit_sensitivity(promise.neighbors))
         cost += gaussian_step(
             "variances",
             sensitivity=factor * made.cell_bound * made.row_norm / release.n_terms,
@@ -194,6 +219,35 @@ def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
         raise CorruptFileError("its variances are not those of its origin")
     if cost * (1 - 1e-9) > zcdp_budget(epsilon=promise.epsilon, delta=promise.delta):
         raise CorruptFileError("its noise does not pay for its promise")
+
+
+def _central_noise(release: Release) -> NoiseScale:
+    return _gaussian_noise(release, release.n_rows)
+
+
+def _local_gaussian_noise(release: Release) -> NoiseScale:
+    return _gaussian_noise(release, math.sqrt(release.n_rows))  # each report has its own
+
+
+def _gaussian_noise(release: Release, divisor: float) -> NoiseScale:
+    promise = release.provenance.calibrated_for
+    row_norm = release.provenance.row_norm
+    diagonal = gaussian_scale(
+        epsilon=promise.epsilon,
+        delta=getattr(promise, "delta", 0.0),
+        sensitivity=frobenius_sensitivity(row_norm, promise.neighbors) / divisor,
+    ) * (1 - 1e-9)
+    return NoiseScale(diagonal / math.sqrt(2), diagonal)
+
+
+def _local_cap_noise(release: Release) -> NoiseScale:
+    """Return the noise of the best cap; other constants for the same promise have more."""
+    made = release.provenance
+    epsilon = made.calibrated_for.epsilon
+    gain = plan_cap(epsilon=epsilon, n_columns=release.n_columns).gain
+    unit = made.row_norm**2 / gain * (1 - 1e-6)
+    sd = unit / math.sqrt(release.n_rows)
+    return NoiseScale(sd, math.sqrt(2) * sd, unit / release.n_rows)
 
 
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:

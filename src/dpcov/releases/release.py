@@ -22,23 +22,46 @@ if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
     from dpcov.postprocess.rules import Rule
 
-__all__ = ["SECOND_MOMENT", "NoiseScale", "Provenance", "Release"]
+__all__ = [
+    "LOCAL_CAP",
+    "LOCAL_GAUSSIAN",
+    "SECOND_MOMENT",
+    "NoiseScale",
+    "Provenance",
+    "Release",
+]
 
 SECOND_MOMENT = "second moment, rounded Gaussian"
 """The name of the mechanism that releases all second moments."""
+LOCAL_CAP = "local reports, cap"
+LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
+"""The names of the mechanisms of the local model."""
 
 
 @dataclass(frozen=True)
 class NoiseScale:
-    """Standard deviation of the noise of an entry, in the units of the matrix."""
+    """Standard deviation of the noise of an entry, in the units of the matrix.
+
+    Parameters
+    ----------
+    off_diagonal, diagonal : float
+        The sd where nothing is to be seen.
+    signal : float, default 0
+        How the noise grows with what is measured: an entry between columns of variances
+        a and b has signal · (a + b) more variance, and one on the diagonal 4 · signal · a.
+        Additive noise has none; the seeds of `dpcov.local` do.
+    """
 
     off_diagonal: float
     diagonal: float
+    signal: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("off_diagonal", "diagonal"):
             scale = check_number(f"{name} noise scale", getattr(self, name), low=0, high=math.inf)
             object.__setattr__(self, name, scale)
+        signal = check_number("signal", self.signal, low=0, high=math.inf, open_low=False)
+        object.__setattr__(self, "signal", signal)
 
 
 @dataclass(frozen=True)
@@ -76,12 +99,13 @@ class Provenance:
 class Release:
     """Noisy second moments, safe to publish.
 
-    Made by `dpcov.release`, or read back by `Release.load`.
+    Made by `dpcov.release` or by a `dpcov.local.Collector`, or read back by `Release.load`.
 
     Parameters
     ----------
     matrix : ndarray of float64, shape (n_columns, n_columns)
-        The noisy average (1/n) Σ x xᵀ of the clipped rows, in the data's own units.
+        The noisy average (1/n) Σ x xᵀ of the clipped rows, in the data's own units, or
+        in those of the plan, after shift and scale, for reports from devices.
         Symmetric; not necessarily positive semi-definite. Read-only.
     noise_scale : NoiseScale
         Standard deviation of the privacy noise on and off the diagonal, in the units of

@@ -1,0 +1,45 @@
+"""The Gaussian report, on the device: Algorithm 2 of Wang and Xu (2019) with a true promise.
+
+Owns the noisy products of one row, in integers with exact noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.local.integers import IntegerNoise, triangle_size
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
+
+__all__ = ["noisy_products"]
+
+
+def noisy_products(
+    whole: npt.NDArray[np.float64], noise: IntegerNoise, stream: RandomStream
+) -> npt.NDArray[np.int64]:
+    """Return q qᵀ on and above the diagonal, row by row, with noise.
+
+    Parameters
+    ----------
+    whole : ndarray of float64, shape (n_columns,)
+        A row of integers of norm at most 2^bits.
+    noise : IntegerNoise
+        The constants of the plan.
+    stream : RandomStream
+        Where the noise comes from. Used for this report alone.
+
+    Notes
+    -----
+    Claim P15. The paper's local algorithm adds noise for a sensitivity of 1, but two rows
+    of norm 1 can be √2 apart, and in the local model any two rows are neighbors.
+    """
+    size = len(whole)
+    row = whole.astype(np.int64)
+    above, beside = np.triu_indices(size)
+    products = row[above] * row[beside]
+    diagonal = above == beside
+    others = triangle_size(size) - size
+    products[diagonal] += draw_rounded_gaussian(noise.diagonal, size, stream)
+    products[~diagonal] += draw_rounded_gaussian(noise.off_diagonal, others, stream)
+    return products

@@ -1,0 +1,165 @@
+"""Plans as text: JSON for people and programs, and the canonical form behind the id.
+
+Owns the text, not its meaning. The id is the SHA-256 digest of the UTF-8 bytes of a JSON
+object without spaces, with sorted keys, in which every real number is the string of the 16
+lower-case hexadecimal digits of its IEEE 754 binary64 pattern, most significant first;
+strings escape the quotation mark, the backslash and control characters alone (RFC 8785).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+from dpcov.errors import ParameterError, PlanError
+from dpcov.local.integers import IntegerNoise
+from dpcov.privacy import Cap
+
+if TYPE_CHECKING:
+    from dpcov.local.plan import Plan
+
+__all__ = ["plan_from_json", "plan_id", "plan_to_json"]
+
+_FORMAT, _VERSION = "dpcov local plan", 1
+_MAX_TEXT = 1 << 24
+_KEYS = {
+    "columns",
+    "constants",
+    "delta",
+    "epsilon",
+    "format",
+    "id",
+    "mechanism",
+    "missing",
+    "row_norm",
+    "version",
+}
+
+
+def plan_id(plan: Plan) -> str:
+    """Return the digest of the plan's canonical form."""
+    return hashlib.sha256(canonical_form(_facts(plan))).hexdigest()
+
+
+def plan_to_json(plan: Plan) -> str:
+    """Return the plan as JSON, with its id."""
+    return json.dumps(_facts(plan) | {"id": plan.id}, ensure_ascii=False, indent=1)
+
+
+def plan_from_json(text: str) -> Plan:
+    """Read a plan, or refuse with `PlanError`."""
+    from dpcov.local.plan import Plan
+
+    facts = _parse(text)
+    problem = None
+    try:
+        plan = Plan(
+            columns=[column["name"] for column in facts["columns"]],
+            shift=[column["shift"] for column in facts["columns"]],
+            scale=[column["scale"] for column in facts["columns"]],
+            row_norm=facts["row_norm"],
+            epsilon=facts["epsilon"],
+            delta=facts["delta"],
+            mechanism=facts["mechanism"],
+            missing=facts["missing"],
+            constants=_constants(facts["mechanism"], facts["constants"]),
+        )
+    except ParameterError as error:
+        problem = str(error)
+    except (TypeError, KeyError):
+        problem = "It has parts of the wrong kind."
+    if problem is not None:
+        raise PlanError(f"The text cannot be read as a plan. {problem}")
+    if facts["id"] != plan.id or any(
+        set(c) != {"name", "shift", "scale"} for c in facts["columns"]
+    ):
+        raise PlanError("The text cannot be read as a plan. Its id is not that of its contents.")
+    return plan
+
+
+def canonical_form(facts: dict[str, Any]) -> bytes:
+    """Return the bytes that the id is the digest of.
+
+    Examples
+    --------
+    >>> canonical_form({"b": 1.0, "a": [2, None, "ü"]}).decode()
+    '{"a":[2,null,"ü"],"b":"3ff0000000000000"}'
+    """
+    text = json.dumps(
+        _with_hexadecimal(facts), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )
+    return text.encode()
+
+
+def _with_hexadecimal(value: Any) -> Any:
+    if isinstance(value, float):
+        return struct.pack(">d", value).hex()
+    if isinstance(value, dict):
+        return {key: _with_hexadecimal(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_hexadecimal(part) for part in value]
+    return value
+
+
+def _facts(plan: Plan) -> dict[str, Any]:
+    if plan.mechanism == "cap":
+        constants: dict[str, Any] = {"threshold": plan.cap.threshold, "coin": plan.cap.coin}
+    else:
+        noise = plan.noise
+        constants = {
+            "bits": noise.bits,
+            "off_diagonal": noise.off_diagonal,
+            "diagonal": noise.diagonal,
+        }
+    shifts, scales = plan.shift or (), plan.scale or ()
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "columns": [
+            {"name": name, "shift": shift, "scale": scale}
+            for name, shift, scale in zip(plan.columns, shifts, scales, strict=True)
+        ],
+        "row_norm": plan.row_norm,
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "mechanism": plan.mechanism,
+        "missing": plan.missing,
+        "constants": constants,
+    }
+
+
+def _constants(mechanism: object, facts: dict[str, Any]) -> Cap | IntegerNoise:
+    return Cap(**facts) if mechanism == "cap" else IntegerNoise(**facts)
+
+
+def _parse(text: object) -> dict[str, Any]:
+    if not isinstance(text, str) or len(text) > _MAX_TEXT:
+        raise PlanError("A plan is a string of JSON.")
+    try:
+        facts = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
+        raise PlanError("The text is not a plan of the local model.")
+    version = facts.get("version")
+    if type(version) is int and version > _VERSION:
+        raise PlanError(
+            f"The plan has version {version}; this version of dpcov reads up to {_VERSION}. "
+            "Upgrade dpcov to read it."
+        )
+    if type(version) is not int or version != _VERSION or set(facts) != _KEYS:
+        raise PlanError("The plan has missing or unknown parts.")
+    return facts
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    facts = dict(pairs)
+    if len(facts) != len(pairs):
+        raise ValueError("a key stands twice")
+    return facts
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")

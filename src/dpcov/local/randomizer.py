@@ -1,0 +1,152 @@
+"""What a device runs: a person's row goes in, the bytes of a report come out.
+
+Owns the order of the steps on the device: shift and scale, clip, randomize, encode. This
+is the only room of the local model that sees a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError
+from dpcov.local.cap import draw_seed, draw_seeds, lift_rows
+from dpcov.local.gaussian import noisy_products
+from dpcov.local.integers import pack
+from dpcov.local.plan import ID_BYTES, Plan
+from dpcov.local.report import encode_reports
+from dpcov.mechanisms.randomness import RandomStream
+from dpcov.sensitive.rows import Grid, quantize_rows
+
+__all__ = ["randomize", "simulate_reports"]
+
+Row = Sequence[float] | Mapping[str, float] | npt.NDArray[Any]
+
+
+def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
+    """Make the report of one person. Spends the privacy budget of the plan.
+
+    Parameters
+    ----------
+    x : sequence, array or mapping
+        The person's row: a number for each column, in the order of the plan or by name.
+    plan : Plan
+        What the server published.
+    seed : int, optional
+        Makes a repeatable *simulation*, which promises nothing and which a collector of
+        real reports refuses.
+
+    Returns
+    -------
+    bytes
+        The report: `plan.report_bytes` of them.
+
+    Raises
+    ------
+    InputError
+        The row does not fit the plan. The message does not say what is in it.
+
+    Notes
+    -----
+    Formal guarantee: the report is epsilon-differentially private for ``"cap"`` and
+    (epsilon, delta)-differentially private for ``"gaussian"``, for any two rows (claims
+    P14 and P15 in docs/privacy.md).
+
+    A person who answers again must send the *same* report again. A second call is a second
+    disclosure: the promises add up, and two reports of one row tell more than one. Use
+    `Device`, which keeps the report.
+
+    Examples
+    --------
+    >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+    >>> len(randomize({"a": 0.3, "b": -0.5}, plan))
+    50
+    """
+    rows = _one_row(x, plan)
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    whole = _whole_rows(rows, plan)
+    report_id = _draw_ids(1, stream)
+    if plan.mechanism == "cap":
+        payload = draw_seed(lift_rows(whole, plan.bits)[0], plan.cap, stream)[None]
+    else:
+        payload = _packed(whole[0], plan, stream)[None]
+    report = encode_reports(plan, report_id, payload, simulated=stream.simulated)
+    return report.tobytes()
+
+
+def simulate_reports(
+    rows: npt.NDArray[np.float64], plan: Plan, *, seed: int
+) -> npt.NDArray[np.uint8]:
+    """Make the reports of many people at once, for a simulation.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n_people, n_columns)
+        Their rows.
+    plan : Plan
+        What the server published.
+    seed : int
+        Makes the simulation repeatable. The reports promise nothing.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_people, plan.report_bytes)
+        For `Collector.add_many` of a collector with ``simulated=True``.
+
+    Examples
+    --------
+    >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+    >>> simulate_reports(np.zeros((1000, 2)), plan, seed=1).shape
+    (1000, 50)
+    """
+    if rows.ndim != 2 or rows.shape[1] != plan.n_columns or rows.dtype.kind not in "biuf":
+        raise InputError("rows must hold a number for each person and column of the plan.")
+    stream = RandomStream.from_seed(seed)
+    whole = _whole_rows(rows, plan)
+    ids = _draw_ids(len(rows), stream)
+    if plan.mechanism == "cap":
+        payloads = draw_seeds(lift_rows(whole, plan.bits), plan.cap, stream)
+    else:
+        payloads = np.empty((len(rows), plan.payload_bytes), dtype=np.uint8)
+        for row, payload in zip(whole, payloads, strict=True):
+            payload[:] = _packed(row, plan, stream)
+    return encode_reports(plan, ids, payloads, simulated=True)
+
+
+def _one_row(x: object, plan: Plan) -> npt.NDArray[np.float64]:
+    if isinstance(x, Mapping):
+        if set(x) != set(plan.columns):
+            raise InputError("The row must have a value for each column of the plan, by name.")
+        x = [x[name] for name in plan.columns]
+    problem = f"The row must be {plan.n_columns} real numbers, one for each column of the plan."
+    try:
+        row = np.asarray(x)
+    except Exception:  # whatever an object says about itself may hold data
+        row = np.empty(0, dtype=object)
+    if row.shape != (plan.n_columns,) or row.dtype.kind not in "biuf":
+        raise InputError(problem)
+    return row.astype(np.float64)[None]
+
+
+def _whole_rows(rows: npt.NDArray[Any], plan: Plan) -> npt.NDArray[np.float64]:
+    """Shift, scale and clip rows to integers; each is a function of itself alone (P2)."""
+    # Overflow is meant, and a warning about it would be about the data.
+    with np.errstate(all="ignore"):
+        scaled = (rows - np.array(plan.shift)) / np.array(plan.scale)
+    whole = np.empty(scaled.shape)
+    quantize_rows(scaled, Grid(row_norm=plan.row_norm, bits=plan.bits), plan.missing, whole)
+    return whole
+
+
+def _packed(
+    whole: npt.NDArray[np.float64], plan: Plan, stream: RandomStream
+) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(pack(noisy_products(whole, plan.noise, stream), plan.noise), np.uint8)
+
+
+def _draw_ids(count: int, stream: RandomStream) -> npt.NDArray[np.uint8]:
+    words = stream.words(ID_BYTES // 8 * count).astype("<u8", copy=False)
+    return words.view(np.uint8).reshape(count, ID_BYTES)

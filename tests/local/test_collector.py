@@ -1,0 +1,281 @@
+"""Claim P16: exact sums in any order and grouping, and a bound on what one report can do."""
+
+import functools
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpcov
+from dpcov import local
+from dpcov.errors import (
+    CorruptFileError,
+    DuplicateReportError,
+    ForeignReportError,
+    InexactArithmeticError,
+    ParameterError,
+    ReportError,
+)
+from dpcov.local import collector as server
+from dpcov.local import expansion, sums
+from dpcov.privacy import NoPromise, PureDP
+
+SIZE = 5
+NAMES = [f"x{i}" for i in range(SIZE)]
+CAP = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0)
+GAUSSIAN = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0, delta=1e-6, mechanism="gaussian")
+PLANS = pytest.mark.parametrize("plan", [CAP, GAUSSIAN], ids=["cap", "gaussian"])
+
+
+@functools.lru_cache
+def reports(plan, n=120):
+    rows = np.random.default_rng(0).normal(scale=0.5, size=(n, SIZE))
+    return [local.randomize(row, plan) for row in rows]
+
+
+def collect(plan, items, **keywords):
+    collector = local.Collector(plan, **keywords)
+    collector.add_many(items)
+    return collector
+
+
+def bytes_of(collector):
+    return pickle.dumps(collector.state_dict())
+
+
+@PLANS
+@pytest.mark.claim("P16")
+@given(st.permutations(range(120)), st.lists(st.integers(0, 120), max_size=4), st.booleans())
+def test_any_tree_of_collectors_gives_the_same_bytes(plan, order, cuts, backwards):
+    items = [reports(plan)[place] for place in order]
+    ends = [0, *sorted(cuts), len(items)]
+    parts = [collect(plan, items[a:b], idempotent=True) for a, b in itertools.pairwise(ends)]
+    total = functools.reduce(
+        (lambda a, b: b.merge(a)) if backwards else (lambda a, b: a.merge(b)), parts
+    )
+    assert bytes_of(total) == bytes_of(collect(plan, reports(plan), idempotent=True))
+
+
+@PLANS
+@pytest.mark.claim("P16")
+def test_one_by_one_is_the_same_as_all_at_once(plan, monkeypatch):
+    monkeypatch.setattr(server, "_WAITING", 7)
+    single = local.Collector(plan)
+    for report in reports(plan):
+        assert single.add(report) is True
+    assert single == collect(plan, reports(plan))
+    table = np.array([list(report) for report in reports(plan)], dtype=np.uint8)
+    assert single == collect(plan, table)
+
+
+@pytest.mark.claim("P16")
+def test_the_sums_are_those_of_python_integers():
+    table = np.frombuffer(b"".join(reports(CAP)), np.uint8).reshape(120, -1)
+    whole = expansion.expand_integers(table[:, 34:], SIZE).astype(int).astype(object)
+    expected = sum(np.outer(row, row) for row in whole)
+    assert (collect(CAP, reports(CAP)).state_dict()["sums"] == expected).all()
+
+
+@pytest.mark.claim("P16")
+def test_small_blocks_give_the_same_sums(monkeypatch):
+    whole = collect(CAP, reports(CAP))
+    monkeypatch.setattr(sums, "_BLOCK_ENTRIES", 7 * SIZE)
+    assert collect(CAP, reports(CAP)) == whole
+
+
+@pytest.mark.claim("P16")
+@PLANS
+@given(st.binary(min_size=64, max_size=64))
+def test_one_report_moves_an_entry_by_a_bounded_amount(plan, noise):
+    report = (reports(plan)[0][:34] + noise * 2)[: plan.report_bytes]
+    before = collect(plan, reports(plan))
+    try:
+        after = collect(plan, [*reports(plan), report])
+    except ReportError:
+        return  # an entry that no device can send
+    moved = after.state_dict()["sums"] - before.state_dict()["sums"]
+    largest = 20074**2 if plan.mechanism == "cap" else plan.noise.largest
+    assert np.abs(moved).max() <= largest
+
+
+def test_a_report_that_comes_twice_counts_once_when_asked():
+    collector = local.Collector(CAP, idempotent=True)
+    first = reports(CAP)[0]
+    assert (collector.add(first), collector.add(first)) == (True, False)
+    assert collector.add_many(reports(CAP)) == 119
+    assert collector.add_many(reports(CAP)) == 0
+    assert collector.n_reports == 120
+    assert collector == collect(CAP, reports(CAP), idempotent=True)
+
+
+def test_a_collector_that_is_not_asked_counts_every_upload():
+    assert collect(CAP, reports(CAP)[:1] * 3).n_reports == 3
+
+
+def test_collectors_that_counted_the_same_report_do_not_merge():
+    first = collect(CAP, reports(CAP)[:10], idempotent=True)
+    before = bytes_of(first)
+    with pytest.raises(DuplicateReportError, match="same report"):
+        first.merge(collect(CAP, reports(CAP)[9:20], idempotent=True))
+    assert bytes_of(first) == before
+
+
+def test_collectors_of_different_kinds_do_not_merge():
+    first = collect(CAP, reports(CAP)[:10])
+    for other, error in [
+        (local.Collector(GAUSSIAN), ForeignReportError),
+        (local.Collector(CAP, simulated=True), ForeignReportError),
+        (local.Collector(CAP, idempotent=True), ParameterError),
+        (first, DuplicateReportError),
+        (5, ParameterError),
+    ]:
+        with pytest.raises(error):
+            first.merge(other)
+
+
+def test_a_bad_report_among_many_leaves_the_collector_as_it_was():
+    collector = collect(CAP, reports(CAP)[:10], idempotent=True)
+    before = bytes_of(collector)
+    with pytest.raises(ReportError):
+        collector.add_many([*reports(CAP)[10:20], b"bad"])
+    assert bytes_of(collector) == before
+
+
+@PLANS
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_checkpoint_is_the_collector(plan, idempotent):
+    collector = collect(plan, reports(plan)[:50], idempotent=idempotent)
+    again = local.Collector.from_state(pickle.loads(bytes_of(collector)))
+    assert again == collector
+    for one in (again, collector):
+        one.add_many(reports(plan)[50:])
+    assert bytes_of(again) == bytes_of(collector)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "other"},
+        {"more": 1},
+        {"plan": "{}"},
+        {"n_reports": -1},
+        {"n_reports": 1.5},
+        {"n_reports": 10**40},
+        {"sums": np.zeros((2, 2), np.int64)},
+        {"sums": np.zeros((SIZE, SIZE))},
+        {"sums": np.triu(np.ones((SIZE, SIZE), np.int64))},
+        {"sums": np.full((SIZE, SIZE), 2**60)},
+        {"ids": b"abc"},
+        {"ids": bytes(16 * 120)},
+        {"ids": "x"},
+        {"simulated": 0},
+    ],
+)
+def test_a_state_that_makes_no_sense_is_refused(change):
+    state = collect(CAP, reports(CAP), idempotent=True).state_dict() | change
+    with pytest.raises(ValueError, match=r".") as caught:
+        local.Collector.from_state(state)
+    assert isinstance(caught.value, dpcov.errors.DpcovError)
+
+
+def test_the_state_is_a_copy():
+    collector = collect(CAP, reports(CAP))
+    collector.state_dict()["sums"][:] = 0
+    assert collector == collect(CAP, reports(CAP))
+
+
+def test_a_full_collector_takes_no_more():
+    state = collect(CAP, reports(CAP)).state_dict()
+    full = local.Collector.from_state(state | {"n_reports": 2**62 // 20074**2})
+    with pytest.raises(ParameterError, match="no room"):
+        full.add(reports(CAP)[0])
+    with pytest.raises(ParameterError, match="no room"):
+        full.merge(collect(CAP, reports(CAP)))
+
+
+@pytest.mark.claim("P16")
+def test_a_matrix_product_that_is_not_exact_is_noticed(monkeypatch):
+    exact = expansion.expand_integers
+
+    class Inexact(np.ndarray):
+        def __matmul__(self, other):
+            product = np.asarray(self) @ np.asarray(other)
+            return product.astype(np.float32).astype(float) if product.ndim == 2 else product
+
+        @property
+        def T(self):  # noqa: N802
+            return np.asarray(self).T.view(Inexact)
+
+    monkeypatch.setattr(sums, "expand_integers", lambda s, n: exact(s, n).view(Inexact))
+    with pytest.raises(InexactArithmeticError):
+        collect(CAP, reports(CAP))
+
+
+@PLANS
+def test_the_release_says_how_it_was_made(plan):
+    release = collect(plan, reports(plan)).release()
+    assert (release.n_rows, release.columns) == (120, tuple(NAMES))
+    assert release.promise == plan.promise
+    assert release.provenance.mechanism == plan.release_mechanism
+    assert release.provenance.row_norm == 2.0
+    assert release.noise_scale == plan.noise_scale(120)
+
+
+@PLANS
+def test_the_release_can_be_saved(plan, tmp_path):
+    release = collect(plan, reports(plan)).release()
+    release.save(tmp_path / "local.npz")
+    assert dpcov.Release.load(tmp_path / "local.npz") == release
+
+
+@PLANS
+@pytest.mark.parametrize("part", ["off_diagonal", "diagonal", "signal"])
+def test_a_file_with_less_noise_than_its_promise_is_refused(plan, part, tmp_path):
+    release = collect(plan, reports(plan)).release()
+    noise = {
+        name: getattr(release.noise_scale, name) for name in ("off_diagonal", "diagonal", "signal")
+    }
+    if noise[part] == 0:
+        return
+    noise[part] *= 0.99
+    facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
+    weaker = dpcov.Release(**(facts | {"noise_scale": dpcov.NoiseScale(**noise)}))
+    weaker.save(tmp_path / "weaker.npz")
+    with pytest.raises(CorruptFileError, match="does not pay"):
+        dpcov.Release.load(tmp_path / "weaker.npz")
+
+
+@PLANS
+def test_a_file_that_mixes_origin_and_promise_is_refused(plan, tmp_path):
+    release = collect(plan, reports(plan)).release()
+    made = release.provenance
+    for mechanism, promise in [
+        ("second moment, rounded Gaussian", made.calibrated_for),
+        (made.mechanism, PureDP(2.0, "replace")),
+    ]:
+        provenance = dpcov.Provenance(made.version, mechanism, 2.0, made.bits, promise)
+        facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
+        mixed = dpcov.Release(**(facts | {"provenance": provenance}))
+        mixed.save(tmp_path / "mixed.npz")
+        with pytest.raises(CorruptFileError, match="origin"):
+            dpcov.Release.load(tmp_path / "mixed.npz")
+
+
+def test_simulated_reports_promise_nothing():
+    collector = local.Collector(CAP, simulated=True)
+    collector.add_many(local.simulate_reports(np.zeros((10, SIZE)), CAP, seed=1))
+    assert collector.release().promise == NoPromise("simulated with a seed")
+
+
+def test_an_empty_collector_has_nothing_to_release():
+    assert local.Collector(CAP).add_many([]) == 0
+    with pytest.raises(ParameterError, match="nothing to release"):
+        local.Collector(CAP).release()
+
+
+def test_a_table_is_not_in_the_local_model():
+    with pytest.raises(ParameterError, match=r"dpcov\.local"):
+        dpcov.release(np.eye(3), epsilon=1, delta=1e-6, row_norm=1, neighbors="local")

@@ -1,0 +1,223 @@
+import json
+import math
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcov import local
+from dpcov.errors import ParameterError, PlanError
+from dpcov.local.integers import IntegerNoise
+from dpcov.privacy import ApproxDP, Cap, PureDP
+
+PLAN = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+GAUSSIAN = local.Plan(
+    columns=["a", "b"], row_norm=1.0, epsilon=2.0, delta=1e-6, mechanism="gaussian"
+)
+WIDE = [f"x{i}" for i in range(50)]
+reals = st.floats(-1e100, 1e100)
+
+
+def changed(plan, **facts):
+    return json.dumps(json.loads(plan.to_json()) | facts)
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=4, unique=True
+    ),
+    st.floats(1e-3, 1e3),
+    st.floats(0.01, 20),
+    st.lists(reals, min_size=4, max_size=4),
+)
+def test_a_plan_survives_json(columns, row_norm, epsilon, shift):
+    plan = local.Plan(
+        columns=columns, row_norm=row_norm, epsilon=epsilon, shift=shift[: len(columns)]
+    )
+    again = local.Plan.from_json(plan.to_json())
+    assert again == plan
+    assert again.id == plan.id
+    assert hash(again) == hash(plan)
+
+
+def test_the_id_is_that_of_the_content_and_of_nothing_else():
+    same = local.Plan(columns=("a", "b"), row_norm=1, epsilon=2, shift=[-0.0, 0], scale=[1, 1])
+    assert same.id == PLAN.id
+    others = [
+        replace(PLAN, constants=None, columns=("b", "a")),
+        replace(PLAN, constants=None, row_norm=1.0 + 2**-52),
+        replace(PLAN, constants=None, epsilon=2.0 + 2**-51),
+        replace(PLAN, constants=None, shift=(0.0, 1.0)),
+        replace(PLAN, constants=None, scale=(1.0, 2.0)),
+        replace(PLAN, constants=None, missing="refuse"),
+        GAUSSIAN,
+        replace(GAUSSIAN, constants=None, delta=1e-7),
+    ]
+    assert len({plan.id for plan in [PLAN, *others]}) == 1 + len(others)
+
+
+def test_it_states_its_promise():
+    assert PLAN.promise == PureDP(2.0, "local")
+    assert GAUSSIAN.promise == ApproxDP(2.0, 1e-6, "local")
+    assert "any two rows" in PLAN.promise.in_words
+    assert "2-differential privacy in the local model" in repr(PLAN)
+
+
+def test_facts_may_come_as_arrays():
+    plan = local.Plan(
+        columns=np.array(["a", "b"]), row_norm=1.0, epsilon=2.0, shift=np.zeros(2), scale=np.ones(2)
+    )
+    assert plan == PLAN
+    assert plan.id == PLAN.id
+
+
+def test_it_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        PLAN.epsilon = 3.0
+
+
+def test_a_cap_report_has_sixteen_bytes_of_payload_whatever_the_number_of_columns():
+    wide = local.Plan(columns=[f"x{i}" for i in range(1000)], row_norm=1.0, epsilon=2.0)
+    assert (PLAN.payload_bytes, wide.payload_bytes) == (16, 16)
+    assert (PLAN.report_bytes, wide.report_bytes) == (50, 50)
+    assert GAUSSIAN.payload_bytes == 3 * 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": []},
+        {"columns": "ab"},
+        {"columns": ["a", "a"]},
+        {"columns": ["a", 1]},
+        {"columns": ["\ud800", "b"]},
+        {"columns": None},
+        {"row_norm": 0.0},
+        {"row_norm": math.nan},
+        {"row_norm": "1"},
+        {"epsilon": 0.0},
+        {"epsilon": 21.0},
+        {"epsilon": True},
+        {"delta": 1e-6},
+        {"mechanism": "laplace"},
+        {"mechanism": "gaussian"},
+        {"missing": "drop"},
+        {"shift": [0.0]},
+        {"shift": "00"},
+        {"shift": [0.0, math.inf]},
+        {"scale": [1.0, 0.0]},
+        {"scale": [1.0, -1.0]},
+        {"constants": IntegerNoise(12, 10**8, 10**8)},
+    ],
+)
+def test_an_impossible_plan_is_refused(change):
+    facts = {"columns": ["a", "b"], "row_norm": 1.0, "epsilon": 2.0}
+    with pytest.raises(ParameterError):
+        local.Plan(**(facts | change))
+
+
+@pytest.mark.claim("P14")
+def test_constants_that_do_not_pay_for_the_promise_are_refused():
+    better = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.1).cap
+    with pytest.raises(ParameterError, match="do not pay"):
+        local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, constants=better)
+    with pytest.raises(PlanError, match="do not pay"):
+        local.Plan.from_json(
+            changed(PLAN, constants={"threshold": better.threshold, "coin": better.coin})
+        )
+
+
+def test_constants_that_pay_for_more_are_accepted():
+    worse = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.9).cap
+    plan = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, constants=worse)
+    assert plan.cap == Cap(worse.threshold, worse.coin)
+
+
+@pytest.mark.claim("P15")
+def test_noise_that_does_not_pay_for_the_promise_is_refused():
+    noise = GAUSSIAN.noise
+    facts = {"bits": 12, "off_diagonal": noise.off_diagonal - 10**4, "diagonal": noise.diagonal}
+    with pytest.raises(PlanError, match="do not pay"):
+        local.Plan.from_json(changed(GAUSSIAN, constants=facts))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"format": "dpcov local plan"}',
+        '{"format": "dpcov local plan", "format": "dpcov local plan"}',
+        changed(PLAN, epsilon=float("nan")),
+        changed(PLAN, version="1"),
+        changed(PLAN, version=0),
+        changed(PLAN, more=1),
+        changed(PLAN, columns=["a", "b"]),
+        changed(PLAN, columns=[{"name": "a", "shift": 0.0, "scale": 1.0, "unit": "m"}]),
+        changed(PLAN, columns=5),
+        changed(PLAN, constants=None),
+        changed(PLAN, constants={"threshold": 1.5}),
+        changed(PLAN, constants={"threshold": 1.5, "coin": 1, "extra": 2}),
+        changed(PLAN, epsilon="2"),
+        changed(PLAN, epsilon=3.0),
+        changed(PLAN, id="0" * 64),
+        changed(PLAN, missing=None),
+        None,
+        b"{}",
+    ],
+)
+def test_a_text_that_is_not_a_plan_is_refused(text):
+    with pytest.raises(PlanError):
+        local.Plan.from_json(text)
+
+
+def test_a_future_version_asks_for_an_upgrade():
+    with pytest.raises(PlanError, match="Upgrade dpcov"):
+        local.Plan.from_json(changed(PLAN, version=2))
+
+
+@given(st.text(max_size=30))
+def test_no_text_crashes_the_reader(text):
+    with pytest.raises(PlanError):
+        local.Plan.from_json(text)
+
+
+def test_the_standard_error_falls_with_the_root_of_the_number_of_people():
+    assert PLAN.standard_error(400) == pytest.approx(PLAN.standard_error(100) / 2)
+
+
+def test_the_people_needed_are_those_at_which_the_correlation_is_detectable():
+    plan = local.Plan(columns=WIDE, row_norm=2.0, epsilon=2.0)
+    variance = 0.05
+    people = plan.people_needed(0.3, variance=variance)
+    from scipy.special import ndtri
+
+    cutoff = -ndtri(0.05 / (50 * 49))
+    error = plan.standard_error(people, variance=variance)
+    assert cutoff * error / variance == pytest.approx(0.3, rel=1e-3)
+
+
+def test_more_privacy_needs_more_people():
+    needed = [
+        local.Plan(columns=WIDE, row_norm=1.0, epsilon=epsilon).people_needed(0.3)
+        for epsilon in (0.5, 1.0, 2.0, 4.0)
+    ]
+    assert needed == sorted(needed, reverse=True)
+
+
+def test_cap_needs_fewer_people_than_gaussian_reports():
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        cap = local.Plan(columns=WIDE, row_norm=1.0, epsilon=epsilon)
+        gaussian = replace(cap, mechanism="gaussian", delta=1e-5, constants=None)
+        assert cap.people_needed(0.3) < gaussian.people_needed(0.3) / 3
+
+
+@pytest.mark.parametrize("correlation", [0, -0.1, 1.1, "0.3"])
+def test_an_impossible_correlation_is_refused(correlation):
+    with pytest.raises(ParameterError, match="correlation"):
+        PLAN.people_needed(correlation)

@@ -1,0 +1,125 @@
+"""The published vectors, against an implementation that shares no code with dpcov.
+
+It is what a programmer in another language would write from docs/local.md.
+"""
+
+import hashlib
+import json
+import struct
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from dpcov import local
+from dpcov.local import expansion, integers
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "local.json").read_text("utf-8"))
+
+
+def words(seed, size):
+    key = hashlib.sha256(b"dpcov cap expansion 1").digest()[:16]
+    cipher = Cipher(algorithms.AES128(key), modes.ECB()).encryptor()  # noqa: S305
+    result = []
+    for block in range((size + 1) // 2):
+        last = int.from_bytes(seed[8:], "little") ^ block
+        result += struct.unpack("<QQ", cipher.update(seed[:8] + last.to_bytes(8, "little")))
+    return result[:size]
+
+
+def quantile(tail):
+    """Solve Φ(−z) = tail by Newton's method in 40 digits."""
+    with mpmath.workdps(40):
+        z = mpmath.sqrt(-2 * mpmath.log(2 * tail)) if tail < 0.5 else mpmath.mpf(0)
+        for _ in range(60):
+            step = (mpmath.ncdf(-z) - tail) / mpmath.npdf(z)
+            z += step
+            if abs(step) < mpmath.mpf(10) ** -30:
+                break
+        return z
+
+
+def normal(word):
+    with mpmath.workdps(40):
+        z = quantile((mpmath.mpf(word % 2**63) + 0.5) / 2**64)
+    return -z if word >> 63 else z
+
+
+def integer(word):
+    with mpmath.workdps(40):
+        z = int(mpmath.nint(4096 * quantile((mpmath.mpf((word % 2**63) >> 44) + 0.5) / 2**20)))
+    return -z if word >> 63 else z
+
+
+def test_the_vectors_cover_what_was_promised():
+    assert {v["n_columns"] for v in VECTORS["expansions"]} == {2, 10, 1000}
+    assert {v["n_columns"] for v in VECTORS["decisions"]} == {2, 10, 1000}
+
+
+@pytest.mark.parametrize("vector", VECTORS["expansions"], ids=lambda v: str(v["n_columns"]))
+def test_another_implementation_finds_the_same_words_and_integers(vector):
+    seed, size = bytes.fromhex(vector["seed"]), vector["n_columns"]
+    assert [f"{word:016x}" for word in words(seed, size + 1)] == vector["words"]
+    checked = slice(0, 10) if size == 1000 else slice(None)  # 40 digits take their time
+    assert [integer(w) for w in words(seed, size)[checked]] == vector["integers"][checked]
+
+
+@pytest.mark.parametrize("vector", VECTORS["expansions"], ids=lambda v: str(v["n_columns"]))
+def test_the_library_finds_the_published_words_and_integers(vector):
+    seed = np.frombuffer(bytes.fromhex(vector["seed"]), np.uint8)[None]
+    size = vector["n_columns"]
+    assert [f"{w:016x}" for w in expansion.expand_words(seed, size + 1)[0]] == vector["words"]
+    assert expansion.expand_integers(seed, size)[0].tolist() == vector["integers"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["plans"], ids=lambda v: v["id"][:8])
+def test_a_plan_has_its_published_id(vector):
+    plan = local.Plan.from_json(vector["json"])
+    assert plan.id == vector["id"] == hashlib.sha256(vector["canonical"].encode()).hexdigest()
+    assert plan.to_json() == vector["json"]
+
+
+def test_a_decision_does_not_depend_on_who_computes_it():
+    small = [v for v in VECTORS["decisions"] if v["n_columns"] < 100]
+    assert small
+    for vector in small:
+        unit = [min(1.0, abs(cell)) * (1 if cell > 0 else -1) for cell in vector["row"]]
+        unit = [int(cell * 2**24) / 2**24 for cell in unit]
+        unit.append((1 - sum(cell**2 for cell in unit)) ** 0.5)
+        seed = bytes.fromhex(vector["seed"])
+        score = sum(float(normal(w)) * c for w, c in zip(words(seed, len(unit)), unit, strict=True))
+        assert score == pytest.approx(vector["score"], abs=1e-12)
+        assert (abs(score) > VECTORS["threshold"]) == vector["inside"]
+        # A vector on the boundary would test rounding errors.
+        assert abs(abs(score) - VECTORS["threshold"]) > 1e-9
+
+
+def test_the_library_makes_the_published_decisions():
+    from dpcov.local.cap import in_cap, lift_rows
+    from dpcov.local.randomizer import _whole_rows
+
+    for vector in VECTORS["decisions"]:
+        size = vector["n_columns"]
+        plan = local.Plan(columns=[f"x{i}" for i in range(size)], row_norm=1.0, epsilon=1.0)
+        row = np.full(size, vector["row"][-1])
+        row[: len(vector["row"]) - 1] = vector["row"][:-1]
+        whole = _whole_rows(row[None], plan)
+        assert [whole[0, 0], whole[0, -1]] == vector["whole"]
+        seed = np.frombuffer(bytes.fromhex(vector["seed"]), np.uint8)[None]
+        inside = in_cap(seed, lift_rows(whole, plan.bits), plan.cap.threshold)
+        assert bool(inside[0]) == vector["inside"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["packings"], ids=lambda v: str(v["bits"]))
+def test_integers_are_packed_as_published(vector):
+    noise = integers.IntegerNoise(vector["bits"], vector["off_diagonal"], vector["diagonal"])
+    largest = 4 ** vector["bits"] + 16 * vector["diagonal"]
+    width = largest.bit_length() // 8 + 1
+    clamped = [max(-largest, min(largest, entry)) for entry in vector["entries"]]
+    expected = b"".join(entry.to_bytes(width, "little", signed=True) for entry in clamped)
+    assert vector["payload"] == expected.hex()
+    assert integers.pack(np.array(vector["entries"]), noise) == expected
+    payload = np.frombuffer(expected, np.uint8)[None]
+    assert integers.unpack(payload, noise)[0].tolist() == clamped
