@@ -121,6 +121,8 @@ def test_detection_of_nothing_is_infinite():
         {"max_pairs": 10**6},
         {"center": "mean"},
         {"neighbors": "add-remove", "center": "differences"},
+        {"neighbors": "none"},
+        {"delta": None},
     ],
 )
 def test_impossible_plans_are_refused(wrong):
@@ -136,3 +138,32 @@ def test_impossible_wishes_are_refused(correlation, options):
     plan = dpcov.plan(n=1000, p=20, **BUDGET)
     with pytest.raises(ParameterError):
         plan.rows_needed(correlation, **options)
+
+
+def test_the_local_model_is_planned_with_and_without_delta():
+    pure = dpcov.plan(n=10**6, p=20, epsilon=2.0, neighbors="local")
+    both = dpcov.plan(n=10**6, p=20, epsilon=2.0, delta=1e-6, neighbors="local")
+    assert [outlook.mechanism for outlook in pure.outlooks] == ["cap"]
+    assert [outlook.mechanism for outlook in both.outlooks] == ["cap", "gaussian"]
+    assert both.recommended == "cap"
+    assert "1000000 people × 20 columns, 2-differential privacy in the local model" in str(pure)
+    with pytest.raises(ParameterError, match="no budget to split"):
+        pure.best_shares()
+
+
+def test_the_local_model_needs_as_many_people_as_its_own_plan_says():
+    from dpcov.mechanisms.outlook import typical_row_norm
+
+    plan = dpcov.plan(n=10**6, p=20, epsilon=2.0, neighbors="local")
+    reports = dpcov.local.Plan(
+        columns=[f"x{i}" for i in range(20)], row_norm=typical_row_norm(20), epsilon=2.0
+    )
+    assert plan.rows_needed(0.2) == pytest.approx(
+        reports.people_needed(0.2, variance=1.0), rel=0.001
+    )
+
+
+def test_a_trusted_table_shows_more_than_reports():
+    table = dpcov.plan(n=10**5, p=20, epsilon=1.0, delta=1e-6)
+    reports = dpcov.plan(n=10**5, p=20, epsilon=1.0, delta=1e-6, neighbors="local")
+    assert table.outlook("dense").shown_half < reports.outlook("cap").shown_half / 10

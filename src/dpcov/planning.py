@@ -9,10 +9,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpcov.detection import dense_detectable
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.outlook import Outlook, best_shares, dense_outlook, pairs_outlook
+from dpcov.local import Plan as LocalPlan
+from dpcov.mechanisms.outlook import (
+    Outlook,
+    best_shares,
+    dense_outlook,
+    pairs_outlook,
+    typical_row_norm,
+)
 from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.privacy import ApproxDP, Neighbors, PureDP
 
 __all__ = ["Plan", "plan"]
 
@@ -27,8 +35,8 @@ class Plan:
     Parameters
     ----------
     n_rows, n_columns, max_pairs : int
-        The table, and the pairs to release.
-    promise : ApproxDP
+        The table, or the people who report and their columns; and the pairs to release.
+    promise : ApproxDP or PureDP
         What will be promised.
     center : {"differences", "public"}
         How the pairs mechanism centers the columns.
@@ -50,7 +58,7 @@ probability one half, one of 0.26 with probability 0.9.
     n_rows: int
     n_columns: int
     max_pairs: int
-    promise: ApproxDP
+    promise: ApproxDP | PureDP
     center: str
     outlooks: tuple[Outlook, ...]
 
@@ -70,6 +78,8 @@ probability one half, one of 0.26 with probability 0.9.
 
         For ``dpcov.release(..., shares=...)``. The default, one half each, is rarely far off.
         """
+        if not isinstance(self.promise, ApproxDP) or self._is_local:
+            raise ParameterError("In the local model there is no budget to split.")
         return best_shares(
             self.promise,
             n_rows=self.n_rows,
@@ -128,7 +138,8 @@ probability one half, one of 0.26 with probability 0.9.
         return high
 
     def __str__(self) -> str:
-        lines = [f"{self.n_rows} rows × {self.n_columns} columns, {self.promise}"]
+        who = "people" if self._is_local else "rows"
+        lines = [f"{self.n_rows} {who} × {self.n_columns} columns, {self.promise}"]
         lines.append("mechanism   noise   shown 1 in 2   shown 9 in 10")
         lines += [
             f"{outlook.mechanism:<9} {outlook.noise_scale:>7.3g} "
@@ -138,12 +149,17 @@ probability one half, one of 0.26 with probability 0.9.
         return "\n".join([*lines, self.advice])
 
     @property
+    def _is_local(self) -> bool:
+        return self.promise.neighbors is Neighbors.LOCAL
+
+    @property
     def advice(self) -> str:
         """What to do, in one sentence."""
         best = self.outlook(self.recommended)
         if best.shown_half > 1:
+            who = "people" if self._is_local else "rows"
             return (
-                "No correlation, however strong, will be shown: more rows, fewer columns or a "
+                f"No correlation, however strong, will be shown: more {who}, fewer columns or a "
                 "larger epsilon are needed."
             )
         how = f"mechanism={best.mechanism!r}"
@@ -163,7 +179,7 @@ def plan(
     n: int,
     p: int,
     epsilon: float,
-    delta: float,
+    delta: float | None = None,
     max_pairs: int | None = None,
     neighbors: str = "replace",
     center: str | None = None,
@@ -173,13 +189,13 @@ def plan(
     Parameters
     ----------
     n, p : int
-        The number of rows and of columns.
+        The number of rows, or of people who report, and of columns.
     epsilon, delta : float
-        The promise.
+        The promise. In the local model `delta` is for Gaussian reports alone.
     max_pairs : int, optional
         How many pairs of columns the pairs mechanism would release; p by default.
-    neighbors : {"replace", "add-remove"}
-        The neighboring relation.
+    neighbors : {"replace", "add-remove", "local"}
+        The neighboring relation; ``"local"`` plans reports from devices (`dpcov.local`).
     center : {"differences", "public"}, optional
         Whether the pairs mechanism takes differences of rows, or has a public center. By
         default differences, or a public center where the relation asks for it.
@@ -197,10 +213,14 @@ def plan(
     pairs that has a false one with probability 0.05; a pair must also be selected, when no
     other pair is related.
     """
-    relation = check_choice("neighbors", neighbors, ("replace", "add-remove"))
-    promise = ApproxDP(epsilon, delta, relation)
+    relation = Neighbors.parse(neighbors)
     n_rows = check_count("n", n, low=4)
     n_columns = check_count("p", p, low=2)
+    if relation is Neighbors.LOCAL:
+        return _local_plan(n_rows, n_columns, epsilon, delta)
+    if delta is None:
+        raise ParameterError("delta must be given: only reports from devices can do without.")
+    promise = ApproxDP(epsilon, delta, relation)
     all_pairs = n_columns * (n_columns - 1) // 2
     wanted = min(n_columns, all_pairs) if max_pairs is None else max_pairs
     if center is None:
@@ -214,14 +234,49 @@ def plan(
     return Plan(n_rows, n_columns, count, promise, center, outlooks)
 
 
+def _local_plan(n_people: int, n_columns: int, epsilon: float, delta: float | None) -> Plan:
+    promise: ApproxDP | PureDP = (
+        PureDP(epsilon, Neighbors.LOCAL)
+        if delta is None
+        else ApproxDP(epsilon, delta, Neighbors.LOCAL)
+    )
+    mechanisms = ("cap",) if delta is None else ("cap", "gaussian")
+    outlooks = tuple(
+        _outlook(mechanism, promise, n_people, n_columns, n_columns, "public")
+        for mechanism in mechanisms
+    )
+    return Plan(n_people, n_columns, n_columns, promise, "public", outlooks)
+
+
+def _local_outlook(
+    mechanism: str, promise: ApproxDP | PureDP, n_people: int, n_columns: int
+) -> Outlook:
+    reports = LocalPlan(
+        columns=[f"x{place}" for place in range(n_columns)],
+        row_norm=typical_row_norm(n_columns),
+        epsilon=promise.epsilon,
+        mechanism=mechanism,
+        delta=promise.delta if mechanism == "gaussian" and isinstance(promise, ApproxDP) else None,
+    )
+    noise = reports.noise_scale(n_people)
+    privacy = math.sqrt(noise.off_diagonal**2 + 2 * noise.signal)
+    half, most = (
+        dense_detectable(n_columns=n_columns, n_rows=n_people, noise_scale=privacy, power=power)
+        for power in (0.5, 0.9)
+    )
+    return Outlook(mechanism, privacy, half, most)
+
+
 def _outlook(
     mechanism: str,
-    promise: ApproxDP,
+    promise: ApproxDP | PureDP,
     n_rows: int,
     n_columns: int,
     max_pairs: int,
     center: str,
 ) -> Outlook:
+    if promise.neighbors is Neighbors.LOCAL or not isinstance(promise, ApproxDP):
+        return _local_outlook(mechanism, promise, n_rows, n_columns)
     if mechanism == "dense":
         return dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
     return pairs_outlook(

@@ -15,7 +15,14 @@ from dpcov.mechanisms.pairs import plan_pairs
 from dpcov.mechanisms.second_moment import plan_second_moment
 from dpcov.privacy import ApproxDP
 
-__all__ = ["Outlook", "best_shares", "choose_mechanism", "dense_outlook", "pairs_outlook"]
+__all__ = [
+    "Outlook",
+    "best_shares",
+    "choose_mechanism",
+    "dense_outlook",
+    "pairs_outlook",
+    "typical_row_norm",
+]
 
 
 @dataclass(frozen=True)
