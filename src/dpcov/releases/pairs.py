@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +14,9 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.privacy import ApproxDP, NoPromise, Promise
+from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import Step
+from dpcov.releases.published import Published
 
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
@@ -106,7 +106,7 @@ class Variances:
 
 
 @dataclass(frozen=True, eq=False)
-class PairsRelease:
+class PairsRelease(Published):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
 
     Made by ``dpcov.release(..., mechanism="pairs")``, or read back by `Release.load`.
@@ -156,14 +156,10 @@ replace-one neighbors)
     simulated: bool
 
     def __post_init__(self) -> None:
-        check_count("n_rows", self.n_rows, low=1)
+        self._check_public_facts()
         check_count("n_terms", self.n_terms, low=1, high=self.n_rows)
         check_number("noise scale", self.noise_scale, low=0, high=math.inf)
-        if not isinstance(self.simulated, bool):
-            raise ParameterError("simulated must be True or False.")
         size = len(self.columns)
-        if len({name for name in self.columns if isinstance(name, str)}) != size:
-            raise ParameterError("columns must be names (strings) that differ.")
         if self.variances is not None and len(self.variances.values) != size:
             raise ParameterError("There must be one variance for each column.")
         self._check_pairs(size)
@@ -180,22 +176,6 @@ replace-one neighbors)
             raise ParameterError("pairs must be distinct pairs of columns in rising order.")
         if not np.isfinite(values).all():
             raise ParameterError("co-movements must be finite.")
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return len(self.columns)
-
-    @property
-    def promise(self) -> Promise:
-        """What is promised to each person: nothing, when the noise came from a seed."""
-        if self.simulated:
-            return NoPromise("simulated with a seed")
-        return self.provenance.calibrated_for
 
     def estimate(self, *, fdr: float = 0.1, psd: str = "sparse") -> PairsEstimate:
         """Return a sparse, positive semi-definite covariance. Costs no privacy.
@@ -220,12 +200,6 @@ replace-one neighbors)
         from dpcov.postprocess.pairs_estimate import estimate_pairs
 
         return estimate_pairs(self, fdr=fdr, psd=psd)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the release to an ``.npz`` file that `Release.load` reads."""
-        from dpcov.releases.formats import write_release
-
-        write_release(self, path)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PairsRelease):

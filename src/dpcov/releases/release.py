@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
+from dpcov.privacy import ApproxDP, PureDP
+from dpcov.releases.published import Published
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
@@ -96,7 +97,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Published):
     """Noisy second moments, safe to publish.
 
     Made by `dpcov.release` or by a `dpcov.local.Collector`, or read back by `Release.load`.
@@ -140,33 +141,13 @@ class Release:
     simulated: bool
 
     def __post_init__(self) -> None:
-        check_count("n_rows", self.n_rows, low=1)
-        if not isinstance(self.simulated, bool):
-            raise ParameterError("simulated must be True or False.")
+        self._check_public_facts()
         size = len(self.columns)
-        if len({name for name in self.columns if isinstance(name, str)}) != size:
-            raise ParameterError("columns must be names (strings) that differ.")
         if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
             raise ParameterError("matrix must be float64, one row and column for each name.")
         if not np.isfinite(self.matrix).all() or not np.array_equal(self.matrix, self.matrix.T):
             raise ParameterError("matrix must be finite and symmetric.")
         self.matrix.setflags(write=False)
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return len(self.columns)
-
-    @property
-    def promise(self) -> Promise:
-        """What is promised to each person: nothing, when the noise came from a seed."""
-        if self.simulated:
-            return NoPromise("simulated with a seed")
-        return self.provenance.calibrated_for
 
     def estimate(
         self,
@@ -221,28 +202,6 @@ class Release:
         return estimate_covariance(
             self, rule=rule, level=level, gamma=gamma, sparse=sparse, psd=psd
         )
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the release to an ``.npz`` file that holds no pickled object.
-
-        Parameters
-        ----------
-        path : path
-            Used as it is. An existing file is replaced at the end, in one step.
-
-        Examples
-        --------
-        >>> import numpy as np, dpcov, tempfile, pathlib
-        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     release.save(pathlib.Path(folder, "survey.npz"))
-        ...     same = dpcov.Release.load(pathlib.Path(folder, "survey.npz"))
-        >>> same == release
-        True
-        """
-        from dpcov.releases.formats import write_release
-
-        write_release(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Release:

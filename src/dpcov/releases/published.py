@@ -1,0 +1,85 @@
+"""What every release has, whatever it holds: rows, names, a promise and a file.
+
+Owns the public facts around the noisy numbers and how they are checked.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from dpcov.errors import ParameterError
+from dpcov.parameters import check_count
+from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Made(Protocol):
+        @property
+        def calibrated_for(self) -> ApproxDP | PureDP: ...
+
+
+__all__ = ["Published"]
+
+
+class Published:
+    """The common part of releases. Subclasses are frozen dataclasses."""
+
+    if TYPE_CHECKING:
+        n_rows: int
+        columns: tuple[str, ...]
+        simulated: bool
+
+        @property
+        def provenance(self) -> _Made:
+            """How it was made."""
+
+        def __post_init__(self) -> None: ...
+
+    def _check_public_facts(self) -> None:
+        check_count("n_rows", self.n_rows, low=1)
+        if not isinstance(self.simulated, bool):
+            raise ParameterError("simulated must be True or False.")
+        names = {name for name in self.columns if isinstance(name, str)}
+        if len(names) != len(self.columns):
+            raise ParameterError("columns must be names (strings) that differ.")
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised to each person: nothing, when the noise came from a seed."""
+        if self.simulated:
+            return NoPromise("simulated with a seed")
+        return self.provenance.calibrated_for
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the release to an ``.npz`` file that holds no pickled object.
+
+        Parameters
+        ----------
+        path : path
+            Used as it is. An existing file is replaced at the end, in one step. `Release.load`
+            reads releases of every kind.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov, tempfile, pathlib
+        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release.save(pathlib.Path(folder, "survey.npz"))
+        ...     same = dpcov.Release.load(pathlib.Path(folder, "survey.npz"))
+        >>> same == release
+        True
+        """
+        from dpcov.releases.formats import write_release
+
+        write_release(self, path)  # type: ignore[arg-type]
