@@ -265,3 +265,39 @@ def test_the_payment_covers_all_terms_at_a_thousand_columns():
     cap = plan_cap(epsilon=1.0, n_columns=1000)
     bare = math.log(cap.coin / (COIN - cap.coin)) + math.log((1 - cap.inside) / cap.inside)
     assert 0 < cap_epsilon(cap, n_columns=1000) - bare < 1e-10
+
+
+class LoadedCoin:
+    """A stream whose first words are given: the coins."""
+
+    def __init__(self, *coins):
+        self._coins = np.array(coins, dtype=np.uint64) << np.uint64(32)
+        self._rest = RandomStream.from_seed(0)
+
+    def words(self, count):
+        coins, self._coins = self._coins, np.empty(0, dtype=np.uint64)
+        return coins if len(coins) else self._rest.words(count)
+
+
+@pytest.mark.claim("P14")
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_the_coin_falls_inside_exactly_as_often_as_planned(epsilon):
+    cap = plan_cap(epsilon=epsilon, n_columns=3)
+    unit = np.array([0.6, 0.0, 0.0, 0.8])
+    coins = (0, cap.coin - 1, cap.coin, COIN - 1)
+    expected = [True, True, False, False]
+    one_by_one = np.array([device.draw_seed(unit, cap, LoadedCoin(coin)) for coin in coins])
+    together = device.draw_seeds(np.tile(unit, (4, 1)), cap, LoadedCoin(*coins))
+    for seeds in (one_by_one, together):
+        assert device.in_cap(seeds, unit[None], cap.threshold).tolist() == expected
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
+def test_the_gain_is_the_second_moment_of_what_is_sent(epsilon):
+    cap = plan_cap(epsilon=epsilon, n_columns=10)
+    t, p = mpmath.mpf(cap.threshold), mpmath.mpf(cap.coin) / COIN
+    with mpmath.workdps(30):
+        q = mpmath.erfc(t / mpmath.sqrt(2))
+        tail = 2 * mpmath.quad(lambda z: z**2 * mpmath.npdf(z), [t, mpmath.inf])
+        second_moment = p * tail / q + (1 - p) * (1 - tail) / (1 - q)
+        assert cap.gain == pytest.approx(float(second_moment - 1), rel=1e-9)

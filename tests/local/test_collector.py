@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -279,3 +280,21 @@ def test_an_empty_collector_has_nothing_to_release():
 def test_a_table_is_not_in_the_local_model():
     with pytest.raises(ParameterError, match=r"dpcov\.local"):
         dpcov.release(np.eye(3), epsilon=1, delta=1e-6, row_norm=1, neighbors="local")
+
+
+def test_a_report_that_comes_twice_in_one_batch_counts_once_when_asked():
+    first, second = reports(CAP)[:2]
+    collector = local.Collector(CAP, idempotent=True)
+    assert collector.add_many([first, second, first]) == 2
+    assert collector == collect(CAP, [first, second], idempotent=True)
+
+
+def test_a_release_is_the_documented_function_of_the_sums():
+    collector = collect(CAP, reports(CAP))
+    mean_square = 17592166279188 / 2**44
+    expected = collector.state_dict()["sums"] / (120 * 4096**2) - mean_square * np.eye(SIZE)
+    # κ from its formula, with e^ε in the place of the rounded coin.
+    q = math.erfc(CAP.cap.threshold / math.sqrt(2))
+    density = math.exp(-(CAP.cap.threshold**2) / 2) / math.sqrt(2 * math.pi)
+    gain = 2 * CAP.cap.threshold * density * math.expm1(2.0) / (1 + math.expm1(2.0) * q)
+    assert collector.release().matrix == pytest.approx(4.0 / gain * expected, rel=1e-6)

@@ -12,7 +12,9 @@ import dpcov
 from dpcov import local
 from dpcov.errors import MalformedReportError, ParameterError
 from dpcov.local import integers
+from dpcov.local.gaussian import noisy_products
 from dpcov.local.report import parse_reports
+from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 
 EPSILON, DELTA, RUNS = 2.0, 0.3, 5000
@@ -109,3 +111,18 @@ def test_an_entry_beyond_the_largest_is_refused():
 def test_an_entry_has_four_bytes_at_the_usual_promises():
     for epsilon in (1.0, 2.0, 4.0):
         assert integers.plan_noise(ApproxDP(epsilon, 1e-5, "local")).width == 4
+
+
+@pytest.mark.claim("P15")
+def test_each_entry_has_the_noise_of_its_place():
+    noise = integers.plan_noise(ApproxDP(1.0, 1e-5, "local"))
+    stream = RandomStream.from_seed(0)
+    drawn = np.array([noisy_products(np.zeros(3), noise, stream) for _ in range(4000)])
+    scales = [
+        noise.diagonal if i == j else noise.off_diagonal
+        for i, j in zip(*np.triu_indices(3), strict=True)
+    ]
+    for entries, scale in zip(drawn.T, scales, strict=True):
+        assert stats.kstest(entries / scale, "norm").pvalue > 1e-4
+        assert stats.kstest(entries / (1.3 * scale), "norm").pvalue < 1e-6
+        assert stats.kstest(entries / (0.7 * scale), "norm").pvalue < 1e-6

@@ -159,6 +159,13 @@ def test_noise_that_does_not_pay_for_the_promise_is_refused():
         changed(PLAN, more=1),
         changed(PLAN, columns=["a", "b"]),
         changed(PLAN, columns=[{"name": "a", "shift": 0.0, "scale": 1.0, "unit": "m"}]),
+        changed(
+            PLAN,
+            columns=[
+                {"name": name, "shift": shift, "scale": scale, "unit": "m"}
+                for name, shift, scale in zip(PLAN.columns, PLAN.shift, PLAN.scale, strict=True)
+            ],
+        ),
         changed(PLAN, columns=5),
         changed(PLAN, constants=None),
         changed(PLAN, constants={"threshold": 1.5}),

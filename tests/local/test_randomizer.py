@@ -7,6 +7,7 @@ import pytest
 
 from dpcov import local
 from dpcov.errors import DpcovError, InputError, MissingValueError
+from dpcov.mechanisms.randomness import RandomStream
 
 PLAN = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
 STRICT = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, missing="refuse")
@@ -86,3 +87,16 @@ def test_a_simulation_wants_a_table_that_fits(rows):
 def test_every_refusal_is_an_error_of_the_library():
     with pytest.raises(DpcovError):
         local.randomize([1.0], PLAN)
+
+
+def test_without_a_seed_the_randomness_is_the_operating_system_s(monkeypatch):
+    keyed = []
+    from_os = RandomStream.from_os
+    monkeypatch.setattr(
+        "dpcov.local.randomizer.RandomStream.from_os", lambda: keyed.append(1) or from_os()
+    )
+    monkeypatch.setattr("dpcov.local.randomizer.RandomStream.from_seed", None)
+    first, second = (local.randomize([0.1, 0.2], PLAN) for _ in range(2))
+    assert len(keyed) == 2
+    assert first != second
+    assert first[1] < 0x80  # not marked as simulated

@@ -160,3 +160,72 @@ def test_the_scale_costs_no_more_than_asked_and_nearly_as_much(count, sensitivit
     scale = selection_scale(count=count, sensitivity=sensitivity, rho=rho)
     cost = selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho
     assert rho * (1 - 1e-9) < cost <= rho
+
+
+class GivenWords:
+    """A stream whose words are given."""
+
+    simulated = True
+
+    def __init__(self, *words):
+        self._words = list(words)
+
+    def words(self, count):
+        assert count == 1
+        return np.array([self._words.pop(0)], dtype=np.uint64)
+
+
+def urn(words, values=(4, 4000), left=(1, 1), scale=1e12):
+    return selection._Urn(np.array(values), np.array(left), scale, GivenWords(*words))
+
+
+@pytest.mark.claim("P11")
+@pytest.mark.parametrize(
+    ("distance", "settled"), [(2.0**-27, False), (2.0**-29, True), (-(2.0**-29), True), (0, True)]
+)
+def test_floats_decide_only_what_is_clear(monkeypatch, distance, settled):
+    # Two classes of nearly equal weight: their boundary is one half, up to 1e-9.
+    asked = []
+    monkeypatch.setattr(selection, "_settle", lambda *_: asked.append(1) or 0)
+    urn([round((0.5 + distance) * 2**64)])._draw_class()
+    assert bool(asked) == settled
+
+
+@pytest.mark.claim("P11")
+def test_many_scores_widen_what_is_not_clear():
+    assert urn([], values=range(3), left=[1] * 3)._margin == 2.0**-28
+    many = 1 << 21
+    assert urn([], values=np.arange(many), left=np.ones(many, int))._margin == many * 2.0**-48
+
+
+@pytest.mark.claim("P11")
+def test_few_digits_do_not_decide_what_they_cannot_know():
+    # 485,165,195 candidates of weight e^-20 and one of weight 1: the boundary is near one half,
+    # and with 4 digits an exponent of 20 leaves a weight uncertain by 2 %.
+    values, left = np.array([0, 20]), np.array([485_165_195, 1])
+    near, far = round(0.51 * 2**64), round(0.6 * 2**64)
+    assert selection._find(near, 64, 4, values, left, 1.0) is None
+    assert selection._find(round(0.49 * 2**64), 64, 4, values, left, 1.0) is None
+    assert selection._find(far, 64, 4, values, left, 1.0) == 1
+    assert selection._find(near, 64, 40, values, left, 1.0) == 1
+    assert selection._find(round(0.49 * 2**64), 64, 40, values, left, 1.0) == 0
+
+
+@pytest.mark.claim("P11")
+def test_few_bits_do_not_decide_what_they_cannot_know():
+    values, left = np.array([0, 20]), np.array([485_165_195, 1])
+    assert selection._find(0, 1, 40, values, left, 1.0) is None  # [0, 1/2) holds the boundary
+    assert selection._find(3, 2, 40, values, left, 1.0) == 1  # [3/4, 1)
+
+
+@pytest.mark.claim("P11")
+def test_ranks_have_no_modulo_bias():
+    # 2^64 = 1 (mod 3): the last word would make rank 0 a little more likely.
+    assert urn([2**64 - 1, 5], left=(3, 1))._draw_rank(0) == 2
+    assert urn([2**64 - 2], left=(3, 1))._draw_rank(0) == (2**64 - 2) % 3
+
+
+def test_a_candidate_is_never_drawn_twice():
+    full = urn([0, 1, 0, 2], values=(7,), left=(3,))
+    full._taken[0] = {0, 1}
+    assert full._draw_rank(0) == 2
