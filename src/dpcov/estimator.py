@@ -62,7 +62,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     support_ : ndarray of bool, shape (n_features, n_features)
         Which entries are kept.
     location_ : ndarray, shape (n_features,)
-        Zeros: the mean is not estimated. Center the columns by public values.
+        The public center, or zeros: the mean is not estimated.
     release_ : Release or PairsRelease
         What was released, with its noise scale and promise.
     estimate_ : Estimate or PairsEstimate
@@ -199,7 +199,8 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.correlation_ = estimate.correlation
         self.precision_ = estimate.precision
         self.support_ = estimate.support
-        self.location_ = np.zeros(released.n_columns)
+        center = 0.0 if self.center is None else self.center
+        self.location_ = np.array(np.broadcast_to(center, released.n_columns), dtype=np.float64)
         return self
 
     def score(self, X_test: Any, y: None = None) -> float:

@@ -10,11 +10,13 @@ from scipy import stats
 
 import dpcov
 from dpcov.errors import InputError, MissingValueError, ParameterError
+from dpcov.mechanisms import pairs
 from dpcov.mechanisms.pairs import _pairs_at, plan_pairs, release_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import zcdp_budget
-from dpcov.sensitive.signs import CoMovement
+from dpcov.sensitive.rows import Grid
+from dpcov.sensitive.signs import CoMovement, Squares
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
 FACTS = {"n_rows": 1000, "n_columns": 50, "max_pairs": 20}
@@ -209,7 +211,14 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
         ({"max_pairs": 3, "row_norm": 1.0, "cell_bound": 2.0}, "cell_bound must lie in"),
         ({"max_pairs": 3, "row_norm": -1.0}, "row_norm must"),
         ({"max_pairs": 3, "shares": {"selection": 1.0}}, "share of values must"),
-        ({"max_pairs": 3, "shares": {"choice": 1.0}}, "shares may name"),
+        ({"max_pairs": 3, "shares": {"selection": 1e-300, "values": 1}}, "share of selection must"),
+        ({"max_pairs": 3, "shares": 5}, "shares must be a mapping"),
+        ({"max_pairs": 3, "center": True}, "center must be a finite number"),
+        ({"max_pairs": 3, "center": "3"}, "center must be a finite number"),
+        ({"max_pairs": 3, "scales": 1e200}, "scales must be"),
+        ({"max_pairs": 3, "scales": 1.0, "cell_bound": 1.0}, "with scales there are none"),
+        ({"mechanism": "auto", "max_pairs": 3, "row_norm": 1.0, "center": 0}, "center: only for"),
+        ({"max_pairs": 3, "shares": {"choice": 1.0}}, "shares must be a mapping that names"),
         ({"max_pairs": 3, "missing": "drop"}, "missing must be one of"),
         ({"mechanism": "auto", "row_norm": 1.0}, "needs max_pairs"),
         ({"mechanism": "auto", "max_pairs": 3}, "'auto' needs row_norm"),
@@ -257,3 +266,78 @@ def test_auto_does_not_look_at_the_rows():
         for rows in (np.zeros((4000, 60)), correlated(p=60), np.full((4000, 60), 1e9))
     }
     assert len(kinds) == 1
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-5, 1.0))
+def test_cells_are_bounded_by_no_more_than_was_stated(row_norm, share):
+    plan = plan_pairs(
+        promise=PROMISE,
+        **FACTS,
+        differences=True,
+        row_norm=row_norm,
+        cell_bound=share * row_norm,
+    )
+    bound = plan.squares.cell_bound * plan.squares.grid.unit
+    assert bound <= share * row_norm * (1 + 1e-12)
+    assert bound > share * row_norm - plan.squares.grid.unit
+
+
+def test_a_release_says_which_bound_its_cells_had():
+    release = dpcov.release(
+        correlated(), **BUDGET, mechanism="pairs", max_pairs=3, row_norm=8.0, cell_bound=2.0
+    )
+    assert release.provenance.cell_bound == pytest.approx(2.0, rel=1e-5)
+    assert release.provenance.row_norm == 8.0
+
+
+def test_a_negative_relation_is_found_too():
+    release = dpcov.release(correlated(r=-0.8), **BUDGET, mechanism="pairs", max_pairs=3)
+    assert [0, 1] in release.pairs.tolist()
+
+
+def test_auto_with_add_remove_takes_what_keeps_the_promise():
+    release = dpcov.release(
+        correlated(), **BUDGET, neighbors="add-remove", mechanism="auto", max_pairs=3, row_norm=8.0
+    )
+    assert isinstance(release, dpcov.Release)
+
+
+@pytest.mark.parametrize("n_rows", [10, 2**22, 2**23 + 1, 2**31 - 1])
+def test_sums_of_squares_fit_sixty_four_bits(n_rows):
+    plan = plan_pairs(
+        promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, differences=False, row_norm=1.0
+    )
+    assert plan.n_terms * plan.squares.cell_bound**2 <= 2**62
+    assert plan.squares.grid.bits >= 15
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"table": np.zeros((1000, 49))},
+        {"center": np.zeros(50), "table": np.zeros((500, 50))},
+        {"squares": Squares(Grid(row_norm=1.0, bits=20), 1 << 20)},
+        {"squares": None},
+    ],
+)
+def test_sums_that_were_made_otherwise_are_refused(made):
+    plan = plan_pairs(promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01)
+    options = {"table": np.zeros((1000, 50)), "center": None, "squares": plan.squares} | made
+    table = options.pop("table")
+    sums = CoMovement.from_blocks([table], n_columns=table.shape[1], **options)
+    with pytest.raises(ParameterError, match="not made for this plan"):
+        release_pairs(
+            sums,
+            plan,
+            columns=tuple(f"x{i}" for i in range(50)),
+            stream=RandomStream.from_seed(0),
+        )
+
+
+def test_a_split_of_more_than_the_budget_is_never_planned(monkeypatch):
+    split = pairs._split
+    monkeypatch.setattr(
+        pairs, "_split", lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()}
+    )
+    with pytest.raises(AssertionError, match="less than the budget"):
+        plan_pairs(promise=PROMISE, **FACTS, differences=True)

@@ -1,6 +1,7 @@
 """Claim P11: the law of the noisy top-k is exact."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -226,6 +227,51 @@ def test_ranks_have_no_modulo_bias():
 
 
 def test_a_candidate_is_never_drawn_twice():
-    full = urn([0, 1, 0, 2], values=(7,), left=(3,))
-    full._taken[0] = {0, 1}
-    assert full._draw_rank(0) == 2
+    full = urn([0, 0, 1, 0], values=(7,), left=(3,))
+    assert [full._draw_rank(0) for _ in range(3)] == [0, 1, 2]
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32))
+def test_ranks_are_a_permutation(size, seed):
+    ranks, stream = selection._Ranks(size), RandomStream.from_seed(seed)
+    assert sorted(ranks.draw(stream) for _ in range(size)) == list(range(size))
+
+
+def test_the_last_ranks_are_as_likely_as_the_first():
+    counts = np.zeros((4, 4))
+    stream = RandomStream.from_seed(3)
+    for _ in range(4000):
+        ranks = selection._Ranks(4)
+        for turn in range(4):
+            counts[turn, ranks.draw(stream)] += 1
+    assert min(stats.chisquare(row).pvalue for row in counts) > 1e-4
+
+
+@pytest.mark.claim("P11")
+def test_an_undecided_number_between_two_of_three_classes_stays_undecided():
+    values, left = np.array([1, 2, 3]), np.array([1, 1, 1])
+    third = 2**64 // 3
+    assert selection._find(third, 64, 40, values, left, 1e30) is None  # the end is within 2^-64
+    assert selection._find(third + 2**40, 64, 40, values, left, 1e30) == 1
+    assert selection._find(2 * third + 2**40, 64, 40, values, left, 1e30) == 2
+
+
+@pytest.mark.claim("P11")
+@pytest.mark.parametrize(("spread", "scale"), [(500_000, 1.0), (10**6, 0.45), (2 * 10**9, 1e-3)])
+def test_scores_far_apart_are_settled_quickly_and_rightly(spread, scale):
+    values = np.linspace(0, spread, 300).astype(np.int64)
+    left = np.ones(300, dtype=np.int64)
+    left[-1] = 3
+    stream = RandomStream.from_seed(0)
+    assert selection._settle(2**63, values, left, scale, stream) == 299
+    # A number that is 0 to 64 bits might be any of them: more bits decide.
+    assert selection._settle(0, values, left, scale, stream) == 299
+
+
+@pytest.mark.claim("P11")
+def test_low_scores_that_weigh_little_are_found_by_small_numbers():
+    values, left = np.array([0, 50]), np.array([10**9, 1])  # 10^9 e^-50 = 1.9e-13 of the whole
+    stream = RandomStream.from_seed(0)
+    boundary = 10**9 * math.exp(-50) * 2**64
+    assert selection._settle(round(0.9 * boundary), values, left, 1.0, stream) == 0
+    assert selection._settle(round(1.1 * boundary), values, left, 1.0, stream) == 1

@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 import dpcov
 from dpcov.errors import NothingDetectableWarning, ParameterError
+from dpcov.postprocess.diagonal import shrink_diagonal
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5, "mechanism": "pairs"}
 
@@ -186,3 +187,77 @@ def test_twenty_thousand_columns_are_cheap():
 def test_impossible_options_are_refused(estimate, options, message):
     with pytest.raises(ParameterError, match=message):
         estimate.release.estimate(**options)
+
+
+def small_release(co_movement, noise_scale=0.05, variances=None, n_terms=400):
+    """A release of given values: six columns, of whose fifteen pairs some were selected."""
+    made = dpcov.release(
+        np.zeros((2 * n_terms, 6)), **BUDGET, max_pairs=len(co_movement), seed=0
+    ).provenance
+    pairs = np.stack(np.triu_indices(6, k=1), axis=1)[: len(co_movement)].astype(np.int32)
+    return dpcov.PairsRelease(
+        pairs=pairs,
+        co_movement=np.array(co_movement),
+        noise_scale=noise_scale,
+        n_terms=n_terms,
+        variances=variances,
+        n_rows=2 * n_terms,
+        columns=tuple("abcdef"),
+        provenance=made,
+        simulated=True,
+    )
+
+
+VALUES = [0.9, -0.3, 0.21, 0.19, -0.01]
+
+
+def test_q_values_count_all_pairs_as_tested_on_both_sides():
+    sd = math.sqrt(1 / 400 + 0.05**2)
+    p_values = [2 * stats.norm.sf(abs(value) / sd) for value in VALUES] + [1.0] * 10
+    expected = stats.false_discovery_control(p_values)[:5]
+    edges = small_release(VALUES).estimate().edges(fdr=0.999)
+    order = np.argsort([-abs(value) for value in VALUES])
+    assert [edge.q_value for edge in edges] == pytest.approx(
+        [expected[place] for place in order if expected[place] <= 0.999]
+    )
+
+
+@pytest.mark.parametrize("fdr", [1e-6, 0.01, 0.1, 0.5])
+def test_what_is_kept_is_what_is_listed(fdr):
+    found = small_release(VALUES).estimate(fdr=fdr)
+    assert int(found.kept.sum()) == len(found.edges(fdr=fdr))
+
+
+def test_intervals_are_those_of_the_co_movement():
+    low, high = small_release(VALUES).estimate().interval(0.95)
+    for value, a, b in zip(VALUES, low, high, strict=True):
+        margin = 1.959964 * math.sqrt((1 - value**2) / 400 + 0.05**2)
+        ends = [math.sin(math.pi / 2 * max(-1, min(1, value + side * margin))) for side in (-1, 1)]
+        assert [a, b] == pytest.approx(ends, rel=1e-6)
+
+
+def test_uncertain_scales_widen_the_errors_of_covariances():
+    values, noise = np.array([1.0, 4.0, 2.0, 3.0, 2.5, 1.5]), 0.02
+    release = small_release(VALUES, variances=dpcov.releases.Variances(values, noise))
+    shrunk = shrink_diagonal(values, noise_scale=noise, n_rows=400)
+    edge = release.estimate().edges(fdr=0.1)[0]
+    r = math.sin(math.pi / 2 * 0.9)
+    error = math.pi / 2 * math.sqrt(1 - r**2) * math.sqrt((1 - 0.81) / 400 + 0.05**2)
+    relative = [(noise**2 + 2 * v**2 / 400) / (4 * v**2) for v in shrunk[:2]]
+    scale = math.sqrt(shrunk[0] * shrunk[1])
+    assert edge.value == pytest.approx(r * scale)
+    assert edge.standard_error == pytest.approx(scale * math.sqrt(error**2 + r**2 * sum(relative)))
+    assert np.diag(release.estimate(psd="none").covariance) == pytest.approx(shrunk)
+
+
+@pytest.mark.parametrize("value", [0.99, 1.0, 1.3, -1.1])
+def test_no_correlation_is_certain(value):
+    error = small_release([value]).estimate().pair_standard_error[0]
+    # Half a standard deviation of the co-movement, 0.05, matters even at the flat end.
+    assert 1e-3 < error < 0.1
+
+
+def test_negative_noisy_variances_come_back_positive():
+    values = np.array([-0.5, 1.0, 1.0, 1.0, 1.0, 1.0])
+    release = small_release(VALUES, variances=dpcov.releases.Variances(values, 0.3))
+    assert np.diag(release.estimate().covariance).min() >= 0.03

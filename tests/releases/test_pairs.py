@@ -59,11 +59,40 @@ def test_a_release_of_pairs_cannot_be_changed(release):
 
 
 def scale_noise(facts, arrays):
-    facts["noise_scale"] *= 0.5
+    facts["noise_scale"] *= 0.99
 
 
 def scale_selection(facts, arrays):
-    facts["provenance"]["selection_scale"] *= 0.5
+    facts["provenance"]["selection_scale"] *= 0.99
+
+
+def select_without_noise(facts, arrays):
+    facts["provenance"]["selection_scale"] = 0.0
+
+
+def forget_the_steps(facts, arrays):
+    facts["provenance"]["steps"] = []
+
+
+def cheapen_a_step(facts, arrays):
+    facts["provenance"]["steps"][0]["rho"] = 1e-30
+
+
+def one_term_fewer(facts, arrays):
+    facts["n_terms"] -= 1
+
+
+def as_many_terms_as_rows(facts, arrays):
+    facts["n_terms"] = 399 if facts["n_terms"] == 400 else 400
+
+
+def to_the_local_model(facts, arrays):
+    facts["provenance"]["calibrated_for"]["neighbors"] = "local"
+    facts["promise"] = str(dpcov.privacy.ApproxDP(1.0, 1e-5, "local"))
+
+
+def bound_without_norm(facts, arrays):
+    facts["provenance"] |= {"cell_bound": 1.0, "row_norm": None}
 
 
 def strengthen(facts, arrays):
@@ -96,7 +125,10 @@ def other_mechanism(facts, arrays):
 
 
 def add_remove(facts, arrays):
+    """Only differences of rows keep no such promise."""
+    facts["provenance"]["center"] = "differences"
     facts["provenance"]["calibrated_for"]["neighbors"] = "add-remove"
+    facts["promise"] = str(dpcov.privacy.ApproxDP(1.0, 1e-5, "add-remove"))
 
 
 @pytest.mark.parametrize(
@@ -104,6 +136,13 @@ def add_remove(facts, arrays):
     [
         scale_noise,
         scale_selection,
+        select_without_noise,
+        forget_the_steps,
+        cheapen_a_step,
+        one_term_fewer,
+        as_many_terms_as_rows,
+        to_the_local_model,
+        bound_without_norm,
         strengthen,
         fewer_pairs,
         swap_a_pair,
@@ -125,10 +164,10 @@ def test_less_noise_on_the_variances_is_refused(tmp_path):
     dpcov.release(ROWS, **OPTIONS, row_norm=3.0).save(path)
 
     def quieter(facts, arrays):
-        facts["variances"]["noise_scale"] *= 0.5
+        facts["variances"]["noise_scale"] *= 0.9
 
     rewrite(path, quieter)
-    with pytest.raises(CorruptFileError, match="noise does not pay"):
+    with pytest.raises(CorruptFileError, match=r"noise does not pay|do not cost"):
         dpcov.Release.load(path)
 
 
@@ -162,3 +201,11 @@ def test_a_truncated_file_is_refused(path, kept):
 def test_public_variances_must_be_positive():
     with pytest.raises(ParameterError, match="positive"):
         dpcov.releases.Variances(np.array([1.0, -1.0]), 0.0)
+
+
+def test_a_cell_bound_beyond_the_row_norm_is_refused(tmp_path):
+    path = tmp_path / "pairs.npz"
+    dpcov.release(ROWS, **OPTIONS, row_norm=3.0).save(path)
+    rewrite(path, lambda facts, arrays: facts["provenance"].update(cell_bound=3.1))
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)

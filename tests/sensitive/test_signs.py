@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpcov.errors import InexactArithmeticError, MissingValueError, SensitiveDataError
+from dpcov.errors import (
+    InexactArithmeticError,
+    MissingValueError,
+    ParameterError,
+    SensitiveDataError,
+)
 from dpcov.sensitive import signs
 from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.signs import CoMovement, Squares, block_rows
@@ -180,7 +185,7 @@ def test_a_blas_that_is_not_exact_is_caught():
         signs._add_products(block, np.zeros((3, 3), dtype=np.int32))
 
 
-@pytest.mark.parametrize("size", [1, 2, 1000, 20_000, 10**6])
+@given(st.integers(1, 10**6))
 def test_blocks_are_even_and_exact_in_float32(size):
     assert block_rows(size) % 2 == 0
     assert 2 <= block_rows(size) <= 2**24
@@ -195,3 +200,9 @@ def test_the_sums_cannot_be_stored_printed_or_changed():
     with pytest.raises(AttributeError):
         result.n_terms = 3
     assert copy.deepcopy(result) is result
+
+
+def test_more_terms_than_the_sums_hold_are_refused(monkeypatch):
+    monkeypatch.setattr(signs, "_MOST_TERMS", 3)
+    with pytest.raises(ParameterError, match="do not fit the sums"):
+        sums(np.zeros((8, 2)))

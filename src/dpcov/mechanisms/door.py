@@ -30,6 +30,7 @@ from dpcov.sensitive.sources import RowSource, open_source
 __all__ = ["MECHANISMS", "release"]
 
 MECHANISMS = ("dense", "pairs", "auto")
+_LARGEST_FACT = 1e100
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ def release(
     columns : sequence of str, optional
         Column names; by default the frame's own, or ``x0, x1, …``.
     missing : {"refuse", "center"}
-        What to do with missing and infinite cells: raise, or read them as the center.
+        What to do with missing and infinite cells: raise, or read them as 0; for pairs, let
+        them have no sign, which pulls correlations toward zero.
     seed : int, optional
         Makes a repeatable *simulation*, which promises nothing. Never for real data.
 
@@ -243,7 +245,7 @@ def _release_pairs(
     center = _public_vector("center", options.center, n_columns)
     public = None if options.scales is None or isinstance(options.scales, str) else options.scales
     deviations = _public_vector("scales", public, n_columns)
-    if deviations is not None and not (deviations > 0).all():
+    if deviations is not None and not (deviations >= 1 / _LARGEST_FACT).all():
         raise ParameterError("scales must be positive: they are public standard deviations.")
     paid = options.scales is None
     plan = plan_pairs(
@@ -275,8 +277,11 @@ def _release_pairs(
 def _check_mechanism(mechanism: str, options: _PairOptions, row_norm: float | None) -> str:
     """Refuse what does not belong together, before anything is read."""
     kind = check_choice("mechanism", mechanism, MECHANISMS)
-    if kind == "dense" and options.named():
-        raise ParameterError(f"{', '.join(options.named())}: only for mechanism='pairs' or 'auto'.")
+    stated = [name for name in options.named() if kind == "dense" or name != "max_pairs"]
+    if kind != "pairs" and stated:
+        raise ParameterError(
+            f"{', '.join(stated)}: only for mechanism='pairs', where it is known what they mean."
+        )
     if kind != "dense" and options.max_pairs is None:
         raise ParameterError(
             f"mechanism={kind!r} needs max_pairs: how many pairs of columns to release. Two to "
@@ -286,6 +291,8 @@ def _check_mechanism(mechanism: str, options: _PairOptions, row_norm: float | No
         raise ParameterError("mechanism='auto' needs row_norm, in case it chooses 'dense'.")
     if isinstance(options.scales, str):
         check_choice("scales", options.scales, ("none",))
+    if options.scales is not None and options.cell_bound is not None:
+        raise ParameterError("cell_bound is for released variances; with scales there are none.")
     return kind
 
 
@@ -296,10 +303,12 @@ def _public_vector(
     if value is None:
         return None
     try:
-        vector = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n_columns,)))
+        given = np.asarray(value)
+        numeric = given.dtype.kind in "iuf"
+        vector = np.array(np.broadcast_to(given, (n_columns,)), dtype=np.float64)
     except (TypeError, ValueError):
-        vector = np.full(n_columns, np.nan)
-    if not np.isfinite(vector).all():
+        numeric = False
+    if not numeric or not (np.abs(vector) <= _LARGEST_FACT).all():
         raise ParameterError(f"{name} must be a finite number, or one for each column.")
     return vector
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dpcov.detection import dense_detectable, pairs_detectable
 from dpcov.mechanisms.pairs import plan_pairs
 from dpcov.mechanisms.second_moment import plan_second_moment
-from dpcov.privacy import ApproxDP
+from dpcov.privacy import ApproxDP, Neighbors
 
 __all__ = [
     "Outlook",
@@ -121,6 +121,8 @@ def choose_mechanism(
     promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, differences: bool
 ) -> str:
     """Return the mechanism that shows the smaller correlation. Uses public facts alone."""
+    if differences and promise.neighbors is not Neighbors.REPLACE:
+        return "dense"  # differences of rows keep no other promise
     dense = dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
     pairs = pairs_outlook(
         promise,

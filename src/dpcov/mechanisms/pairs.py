@@ -23,6 +23,7 @@ from dpcov.parameters import check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, sign_sensitivity, squared_unit_sensitivity
 from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
+from dpcov.sensitive.gram import MAX_SUM_BITS
 from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.signs import CoMovement, Squares
 from dpcov.version import __version__
@@ -151,7 +152,8 @@ def plan_pairs(
     )
     if all_pairs == 0:
         raise ParameterError("The pairs mechanism needs at least two columns.")
-    squares = _plan_squares(row_norm, cell_bound)
+    n_terms = n_rows // 2 if differences else n_rows
+    squares = _plan_squares(row_norm, cell_bound, n_terms)
     taken = {
         "selection": count < all_pairs,
         "values": True,
@@ -176,7 +178,7 @@ def plan_pairs(
     return PairsPlan(
         promise=promise,
         n_rows=n_rows,
-        n_terms=n_rows // 2 if differences else n_rows,
+        n_terms=n_terms,
         n_columns=n_columns,
         max_pairs=count,
         selection_scale=gumbel,
@@ -210,9 +212,9 @@ def release_pairs(
     public_variances : ndarray, optional
         Published beside the pairs, as the caller stated them.
     """
-    if (sums.n_columns, sums.n_terms) != (len(columns), plan.n_terms) or (sums.squares is None) != (
-        plan.squares is None
-    ):
+    made_for = (plan.n_columns, plan.n_terms, plan.differences, plan.squares)
+    found = (sums.n_columns, sums.n_terms, sums.differences, sums.rule)
+    if found != made_for or len(columns) != plan.n_columns:
         raise ParameterError("The sums were not made for this plan.")
     scores = sums.above_diagonal()
     chosen = select_largest(
@@ -269,12 +271,14 @@ def _pairs_at(places: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.i
     return np.stack([first, second], axis=1).astype(np.int32)
 
 
-def _plan_squares(row_norm: float | None, cell_bound: float | None) -> Squares | None:
+def _plan_squares(row_norm: float | None, cell_bound: float | None, n_terms: int) -> Squares | None:
     if row_norm is None:
         if cell_bound is not None:
             raise ParameterError("cell_bound needs row_norm: both bound the released variances.")
         return None
-    grid = Grid(row_norm=row_norm, bits=_SQUARE_BITS)
+    # n_terms · 4^bits stays at most 2^62, so that the sums of squares fit 64 bits.
+    bits = min(_SQUARE_BITS, (MAX_SUM_BITS - n_terms.bit_length()) // 2)
+    grid = Grid(row_norm=row_norm, bits=bits)
     if cell_bound is None:
         return Squares(grid, 1 << grid.bits)
     bound = check_number(
@@ -293,15 +297,16 @@ def _split(
     rho: float, taken: Mapping[str, bool], shares: Mapping[str, float] | None
 ) -> dict[str, float]:
     """Return what each step may spend; the parts add up to a little less than ρ."""
-    stated = DEFAULT_SHARES if shares is None else dict(shares)
-    if not set(stated) <= set(DEFAULT_SHARES):
-        raise ParameterError(f"shares may name {', '.join(DEFAULT_SHARES)}.")
+    stated = DEFAULT_SHARES if shares is None else shares
+    if not isinstance(stated, Mapping) or not set(stated) <= set(DEFAULT_SHARES):
+        raise ParameterError(f"shares must be a mapping that names {', '.join(DEFAULT_SHARES)}.")
     weights = {
         step: check_number(
             f"share of {step}",
             stated.get(step, 0.0),
-            low=0.0,
+            low=1e-6,
             high=1e6,
+            open_low=False,
             advice="Every step that is taken needs a share.",
         )
         for step, is_taken in taken.items()

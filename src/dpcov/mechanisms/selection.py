@@ -12,6 +12,7 @@ digits and further bits as it takes.
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -92,7 +93,7 @@ class _Urn:
     ) -> None:
         self._values, self._scale, self._stream = values, scale, stream
         self._size, self._left = how_many, how_many.copy()
-        self._taken: dict[int, set[int]] = {}
+        self._ranks: dict[int, _Ranks] = {}
         self._margin = max(_MARGIN, len(values) * _MARGIN_PER_SCORE)
         self._top = len(values)
         self._lower_top()
@@ -101,7 +102,6 @@ class _Urn:
         """Return the class of a score and the rank of a candidate in it, and take it out."""
         place = self._draw_class()
         rank = self._draw_rank(place)
-        self._taken.setdefault(place, set()).add(rank)
         self._left[place] -= 1
         if self._left[self._top] == 0:
             self._lower_top()
@@ -128,13 +128,40 @@ class _Urn:
         return _settle(word, self._values, self._left, self._scale, self._stream)
 
     def _draw_rank(self, place: int) -> int:
-        """Return a uniform rank in the class that was not drawn before."""
-        size, taken = int(self._size[place]), self._taken.get(place, set())
-        usable = (1 << _WORD_BITS) - (1 << _WORD_BITS) % size
-        while True:
-            word = int(self._stream.words(1)[0])
-            if word < usable and word % size not in taken:
-                return word % size
+        """Return a uniform rank in the class among those that are left, and take it out."""
+        if place not in self._ranks:
+            self._ranks[place] = _Ranks(int(self._size[place]))
+        return self._ranks[place].draw(self._stream)
+
+
+class _Ranks:
+    """The numbers below `size`, drawn uniformly without replacement."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._taken: set[int] = set()
+        self._left: list[int] | None = None
+
+    def draw(self, stream: RandomStream) -> int:
+        if self._left is None and 2 * len(self._taken) >= self._size:
+            # Most guesses would be taken already: list what is left.
+            self._left = [rank for rank in range(self._size) if rank not in self._taken]
+        if self._left is not None:
+            place = _uniform(len(self._left), stream)
+            self._left[place], self._left[-1] = self._left[-1], self._left[place]
+            return self._left.pop()
+        while (rank := _uniform(self._size, stream)) in self._taken:
+            pass
+        self._taken.add(rank)
+        return rank
+
+
+def _uniform(size: int, stream: RandomStream) -> int:
+    """Return a uniform number below `size`: words that would favor small ones are drawn anew."""
+    usable = (1 << _WORD_BITS) - (1 << _WORD_BITS) % size
+    while (word := int(stream.words(1)[0])) >= usable:
+        pass
+    return word % size
 
 
 def _settle(word: int, values: Integers, left: Integers, scale: float, stream: RandomStream) -> int:
@@ -154,28 +181,28 @@ def _find(
 ) -> int | None:
     """Return the class in which all of [word, word + 1) / 2^bits lies, if digits suffice."""
     context = Context(prec=digits)
-    step = Fraction(scale)
-    total = Fraction(0)
-    ends = []
-    for value, number in zip(values.tolist(), left.tolist(), strict=True):
-        exponent = Fraction(value - int(values[-1])) / step
+    step, top = Fraction(scale), int(values[-1])
+    # Scores so far below the top that all of them together weigh less than 10^-digits are left
+    # out: `folded` is what that may hide.
+    depth = Fraction(math.ceil(digits * math.log(10) + math.log(int(left.sum())) + 1))
+    first = int(np.searchsorted(values, top - math.ceil(depth * step)))
+    folded = Fraction(10) ** -digits if first else Fraction(0)
+    total, ends = Fraction(0), [Fraction(0)]
+    for value, number in zip(values[first:].tolist(), left[first:].tolist(), strict=True):
+        exponent = Fraction(value - top) / step
         quotient = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
         total += number * Fraction(context.exp(quotient))
         ends.append(total)
     # The quotient and its exponential are off by half a unit in their last digits: a weight
     # by at most (|exponent| + 1) · 10^(1 − digits) of its size, and so are sums of weights.
-    reach = Fraction(int(values[-1]) - int(values[0])) / step + 2
-    slip = reach * Fraction(10) ** (1 - digits)
+    slip = 2 * (depth + 3) * Fraction(10) ** (1 - digits)
     low, high = Fraction(word, 1 << bits) * total, Fraction(word + 1, 1 << bits) * total
-    for place, end in enumerate(ends):
-        start = ends[place - 1] if place else Fraction(0)
-        if low * (1 - 2 * slip) >= start * (1 + 2 * slip) and high * (1 + 2 * slip) <= end * (
-            1 - 2 * slip
-        ):
-            return place
-    # The last class ends at 1, whatever the digits.
-    if low * (1 - 2 * slip) >= (ends[-2] if len(ends) > 1 else 0) * (1 + 2 * slip):
-        return len(ends) - 1
+    for place, (start, end) in enumerate(itertools.pairwise(ends)):
+        above = low * (1 - slip) >= (start + folded) * (1 + slip) or not (start or folded)
+        # The last class ends at 1, whatever the digits.
+        below = high * (1 + slip) + folded <= end * (1 - slip) or place == len(ends) - 2
+        if above and below:
+            return first + place
     return None
 
 

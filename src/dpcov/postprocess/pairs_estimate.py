@@ -101,10 +101,11 @@ class PairsEstimate(CovarianceFace):
     @cached_property
     def pair_standard_error(self) -> Array:
         """The standard error of each of these: privacy noise plus sampling (delta method)."""
-        mean = np.clip(self.release.co_movement, -1.0, 1.0)
-        variance = (1 - mean**2) / self.release.n_terms + self.release.noise_scale**2
-        slope = math.pi / 2 * np.cos(math.pi / 2 * mean)
-        result: Array = np.abs(slope) * np.sqrt(variance)
+        mean = np.clip(np.abs(self.release.co_movement), 0.0, 1.0)
+        sd = np.sqrt((1 - mean**2) / self.release.n_terms + self.release.noise_scale**2)
+        # The sine is flat at 1, where noise often leads: take its slope one sd before.
+        slope = math.pi / 2 * np.cos(math.pi / 2 * np.minimum(mean, np.maximum(0.0, 1 - sd)))
+        result: Array = slope * sd
         return result
 
     @cached_property

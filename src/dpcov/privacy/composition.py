@@ -144,20 +144,21 @@ def _log_delta(rho: float, epsilon: float) -> float:
             excess * (alpha * rho),
             -excess * epsilon,
             -log_excess,
-            alpha * math.log1p(-1.0 / alpha),
+            alpha * log_excess,
+            -alpha * math.log1p(excess),
         )
         slip = 2.0**-46 * sum(abs(term) for term in terms)
         return math.fsum(terms) + slip
 
     # Bun and Steinke's order is near the best one; from there the bound rises on both sides.
     start = math.log(max(1e-9, min(_LARGEST_ORDER, (epsilon - rho) / (2 * rho))))
-    return bound(_minimize(bound, start - 8.0, start + 8.0))
+    return bound(_minimize(bound, start - 25.0, start + 25.0))
 
 
 def _minimize(function: Callable[[float], float], low: float, high: float) -> float:
     """Golden-section search; the answer need not be exact."""
     golden = (math.sqrt(5) - 1) / 2
-    for _ in range(80):
+    for _ in range(100):
         left, right = high - golden * (high - low), low + golden * (high - low)
         if function(left) < function(right):
             high = right

@@ -186,39 +186,52 @@ def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
     made = release.provenance
     per_person = sign_sensitivity(promise.neighbors)
     n_pairs = release.n_columns * (release.n_columns - 1) // 2
-    if len(release.pairs) != made.max_pairs or (made.center == "differences") != (
-        release.n_terms != release.n_rows
-    ):
+    n_terms = release.n_rows // 2 if made.center == "differences" else release.n_rows
+    if len(release.pairs) != made.max_pairs or release.n_terms != n_terms:
         raise CorruptFileError("its pairs are not those of its origin")
     if promise.neighbors is Neighbors.LOCAL or (
         made.center == "differences" and promise.neighbors is not Neighbors.REPLACE
     ):
         raise CorruptFileError("its promise is not that of its origin")
-    cost = gaussian_step(
-        "values",
-        sensitivity=per_person * math.sqrt(made.max_pairs) / release.n_terms,
-        scale=release.noise_scale,
-    ).rho
+    steps = [
+        gaussian_step(
+            "values",
+            sensitivity=per_person * math.sqrt(made.max_pairs) / release.n_terms,
+            scale=release.noise_scale,
+        )
+    ]
     if made.max_pairs < n_pairs:
-        cost += selection_step(
+        selection = selection_step(
             "selection",
             count=made.max_pairs,
             sensitivity=per_person,
             scale=made.selection_scale,
-        ).rho
-    if made.row_norm is not None:
-        if release.variances is None or made.cell_bound is None:
-            raise CorruptFileError("its variances are not those of its origin")
-        factor = math.sqrt(squared_unit_sensitivity(promise.neighbors))
-        cost += gaussian_step(
-            "variances",
-            sensitivity=factor * made.cell_bound * made.row_norm / release.n_terms,
-            scale=release.variances.noise_scale,
-        ).rho
-    elif release.variances is not None and release.variances.noise_scale > 0:
-        raise CorruptFileError("its variances are not those of its origin")
-    if cost * (1 - 1e-9) > zcdp_budget(epsilon=promise.epsilon, delta=promise.delta):
+        )
+        steps.insert(0, selection)
+    steps += _variance_steps(release, promise)
+    if sum(step.rho for step in steps) * (1 - 1e-9) > zcdp_budget(
+        epsilon=promise.epsilon, delta=promise.delta
+    ):
         raise CorruptFileError("its noise does not pay for its promise")
+    stated = [(step.name, step.rho) for step in made.steps]
+    if [name for name, _ in stated] != [step.name for step in steps] or any(
+        not math.isclose(rho, step.rho, rel_tol=1e-6)
+        for (_, rho), step in zip(stated, steps, strict=True)
+    ):
+        raise CorruptFileError("its steps do not cost what it states")
+
+
+def _variance_steps(release: PairsRelease, promise: ApproxDP) -> list[Step]:
+    made, variances = release.provenance, release.variances
+    if made.row_norm is None or made.cell_bound is None:
+        if made.row_norm != made.cell_bound or (variances and variances.noise_scale > 0):
+            raise CorruptFileError("its variances are not those of its origin")
+        return []
+    if variances is None or made.cell_bound > made.row_norm * (1 + 1e-9):
+        raise CorruptFileError("its variances are not those of its origin")
+    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors))
+    sensitivity = factor * made.cell_bound * made.row_norm / release.n_terms
+    return [gaussian_step("variances", sensitivity=sensitivity, scale=variances.noise_scale)]
 
 
 def _central_noise(release: Release) -> NoiseScale:

@@ -57,6 +57,10 @@ class CoMovement(Sealed):
         Σ q_i² of the clipped, quantized rows.
     n_terms : int
         The number of rows, or of differences of rows.
+    differences : bool
+        Which of both.
+    rule : Squares or None
+        How the squares were clipped.
 
     Notes
     -----
@@ -68,11 +72,13 @@ class CoMovement(Sealed):
     times √2 for replacing.
     """
 
-    __slots__ = ("_squares", "_sums", "n_terms")
+    __slots__ = ("_squares", "_sums", "differences", "n_terms", "rule")
 
     _sums: npt.NDArray[np.int32]
     _squares: npt.NDArray[np.int64] | None
     n_terms: int
+    differences: bool
+    rule: Squares | None
 
     def __init__(
         self,
@@ -80,8 +86,12 @@ class CoMovement(Sealed):
         squares: npt.NDArray[np.int64] | None,
         *,
         n_terms: int,
+        differences: bool,
+        rule: Squares | None,
     ) -> None:
         object.__setattr__(self, "_sums", sums)
+        object.__setattr__(self, "differences", differences)
+        object.__setattr__(self, "rule", rule)
         object.__setattr__(self, "_squares", squares)
         object.__setattr__(self, "n_terms", n_terms)
 
@@ -128,7 +138,7 @@ class CoMovement(Sealed):
                 _add_products(_signs(first, second), sums)
                 if totals is not None and squares is not None:
                     totals += _sum_squares(first, second, center is None, squares)
-        return cls(sums, totals, n_terms=n_terms)
+        return cls(sums, totals, n_terms=n_terms, differences=center is None, rule=squares)
 
     @property
     def n_columns(self) -> int:
