@@ -159,6 +159,12 @@ def npy(array):
     return make
 
 
+def npz(folder):
+    with (folder / "survey.npy").open("wb") as file:
+        np.savez(file, ROWS)
+    return folder / "survey.npy"
+
+
 def parquet(*tables):
     def make(folder):
         for index, table in enumerate(tables):
@@ -250,6 +256,7 @@ BAD = {
     "unknown": (named("x.xlsx"), "x.xlsx is of an unknown kind; a path must end in .csv"),
     "pickle": (npy(np.array([[CELL, object]], dtype=object)), "holds pickled objects"),
     "only a pickle": (named("x.npy", pickle.dumps([[1, 2]])), "x.npy is not a complete"),
+    "archive": (npz, "survey.npy is not a complete"),
     "vector": (npy(np.ones(3)), "survey.npy must be a 2-D array; got 1"),
     "text array": (npy(np.array([[CELL], ["x"]])), "survey.npy must hold real numbers; got str"),
     "complex array": (npy(np.ones((2, 2)) * 1j), "survey.npy must hold real"),

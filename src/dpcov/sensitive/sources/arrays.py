@@ -71,7 +71,8 @@ class NpySource:
 
     def _map(self) -> npt.NDArray[Any]:
         def load() -> npt.NDArray[Any]:
-            array: npt.NDArray[Any] = np.load(self._path, mmap_mode="r", allow_pickle=False)
+            # Unlike np.load it reads nothing but this format, and never unpickles.
+            array: npt.NDArray[Any] = np.lib.format.open_memmap(self._path, mode="r")
             return array
 
         return read_or_refuse(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError
-from dpcov.sensitive.sources.blocks import Part, batch_rows, check_count, cut_blocks
+from dpcov.sensitive.sources.blocks import Part, batch_rows, cut_blocks, expect_rows
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape, frame_names, refuse_column
 from dpcov.sensitive.sources.refusals import kind_of, read_all_or_refuse, read_or_refuse
 
@@ -136,7 +136,7 @@ class _DatasetSource:
         )
         parts = (read_batch(batch, self.columns) for batch in batches)
         blocks = cut_blocks(parts, n_columns=n_columns, size=size)
-        return check_count(blocks, self.n_rows or 0, "The data set X")
+        return expect_rows(blocks, self.n_rows or 0, "The data set X")
 
 
 def check_arrow_types(schema: pa.Schema, names: tuple[str, ...], *, of: str = "") -> None:
@@ -155,16 +155,14 @@ def check_arrow_types(schema: pa.Schema, names: tuple[str, ...], *, of: str = ""
 
 def read_batch(batch: pa.RecordBatch, names: tuple[str, ...]) -> Part:
     """Return the columns of a batch as arrays, nulls as NaN."""
-    return [
-        read_or_refuse(
-            lambda column=column: _read_array(column),  # type: ignore[misc]
-            f"Column {name!r} cannot be read as numbers.",
-        )
-        for name, column in zip(names, batch.columns, strict=True)
-    ]
+    return [_read_column(*pair) for pair in zip(batch.columns, names, strict=True)]
 
 
-def _read_array(column: Any) -> npt.NDArray[Any]:
+def _read_column(column: Any, name: str) -> npt.NDArray[Any]:
+    return read_or_refuse(lambda: _as_array(column), f"Column {name!r} cannot be read as numbers.")
+
+
+def _as_array(column: Any) -> npt.NDArray[Any]:
     pyarrow = import_pyarrow()
     # Arrow refuses, and quotes, 64-bit integers that do not fit a float: numpy rounds.
     if pyarrow.types.is_boolean(column.type):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 
-__all__ = ["Part", "batch_rows", "check_count", "cut_blocks"]
+__all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows"]
 
 Part = Sequence[npt.NDArray[Any]]
 """Some rows: one array of numbers for each column."""
@@ -54,7 +54,7 @@ def cut_blocks(
         yield block[:filled]
 
 
-def check_count(
+def expect_rows(
     blocks: Iterable[npt.NDArray[Any]], n_rows: int, name: str
 ) -> Iterator[npt.NDArray[Any]]:
     """Yield the blocks, and refuse when they do not have `n_rows` rows together."""

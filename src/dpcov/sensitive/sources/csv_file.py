@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrow import import_pyarrow, read_batch
-from dpcov.sensitive.sources.blocks import check_count, cut_blocks
+from dpcov.sensitive.sources.blocks import cut_blocks, expect_rows
 from dpcov.sensitive.sources.names import frame_names, look_like_cells
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
@@ -55,7 +55,7 @@ class CsvSource:
         numbers = dict.fromkeys(self._labels, import_pyarrow().float64())
         parts = (read_batch(batch, self.columns) for batch in self._batches(numbers))
         blocks = cut_blocks(parts, n_columns=len(self.columns), size=size)
-        return check_count(blocks, self.n_rows or 0, self._path.name)
+        return expect_rows(blocks, self.n_rows or 0, self._path.name)
 
     def _read_header(self) -> tuple[str, ...]:
         def read() -> tuple[str, ...]:

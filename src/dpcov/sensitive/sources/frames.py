@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.sensitive.sources.blocks import Part, batch_rows, check_count, cut_blocks
+from dpcov.sensitive.sources.blocks import Part, batch_rows, cut_blocks, expect_rows
 from dpcov.sensitive.sources.names import frame_names, refuse_column
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
@@ -46,8 +46,8 @@ class FrameSource:
 class LazySource:
     """A polars lazy frame: computed once for the number of rows, and once for the rows.
 
-    The rows come in batches, in order, where polars can do that (1.34 and later); before,
-    the frame is collected in memory.
+    The rows come in batches, in order, where polars can do that (`collect_batches`);
+    otherwise the frame is collected in memory.
     """
 
     def __init__(self, table: Any, given: Sequence[str] | None) -> None:
@@ -64,7 +64,7 @@ class LazySource:
         """Yield blocks, computed while they are asked for."""
         n_columns = len(self.columns)
         blocks = cut_blocks(self._parts(), n_columns=n_columns, size=size)
-        return check_count(blocks, self.n_rows or 0, "The lazy frame X")
+        return expect_rows(blocks, self.n_rows or 0, "The lazy frame X")
 
     def _parts(self) -> Iterator[Part]:
         for batch in read_all_or_refuse(self._batches, _FAILED):

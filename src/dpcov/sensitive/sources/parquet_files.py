@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrow import check_arrow_types, import_pyarrow, read_batch
-from dpcov.sensitive.sources.blocks import Part, batch_rows, check_count, cut_blocks
+from dpcov.sensitive.sources.blocks import Part, batch_rows, cut_blocks, expect_rows
 from dpcov.sensitive.sources.names import frame_names
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
@@ -32,9 +33,8 @@ class ParquetSource:
         self._files = tuple(files)
         n_rows, first = 0, None
         for path in self._files:
-            with _open(path) as file:
-                schema = read_or_refuse(lambda file=file: file.schema_arrow, _broken(path))  # type: ignore[misc]
-                n_rows += file.metadata.num_rows
+            schema, count = read_or_refuse(partial(_read_metadata, path), _broken(path))
+            n_rows += count
             if first is None:
                 first = schema
                 self.columns = frame_names(list(schema.names), given)
@@ -46,25 +46,29 @@ class ParquetSource:
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks across files and row groups."""
         blocks = cut_blocks(self._parts(), n_columns=len(self.columns), size=size)
-        return check_count(blocks, self.n_rows or 0, self._files[0].name)
+        return expect_rows(blocks, self.n_rows or 0, self._files[0].name)
 
     def _parts(self) -> Iterator[Part]:
         for path in self._files:
-            with _open(path) as file:
-                batches = read_all_or_refuse(
-                    lambda file=file: file.iter_batches(batch_rows(len(self.columns))),  # type: ignore[misc]
-                    _broken(path),
-                )
-                for batch in batches:
-                    yield read_batch(batch, self.columns)
+            batches = partial(_read_batches, path, batch_rows(len(self.columns)))
+            for batch in read_all_or_refuse(batches, _broken(path)):
+                yield read_batch(batch, self.columns)
+
+
+def _read_metadata(path: Path) -> tuple[pa.Schema, int]:
+    with _open(path) as file:
+        return file.schema_arrow, file.metadata.num_rows
+
+
+def _read_batches(path: Path, size: int) -> Iterator[pa.RecordBatch]:
+    with _open(path) as file:
+        yield from file.iter_batches(size)
 
 
 def _open(path: Path) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
-    return read_or_refuse(
-        lambda: pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False), _broken(path)
-    )
+    return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
 def _broken(path: Path) -> str:
