@@ -43,13 +43,14 @@ def _write(folder: Path) -> None:
 
 def _multiply(folder: Path) -> npt.NDArray[np.float64]:
     """Return the sum of X.T @ X over the batches of the files: what a user would write."""
-    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
 
     total = np.zeros((_COLUMNS, _COLUMNS))
     batch: Any
-    for batch in ds.dataset(folder).to_batches(batch_size=1 << 14):
-        rows = np.column_stack([column.to_numpy() for column in batch.columns])
-        total += rows.T @ rows
+    for path in sorted(folder.iterdir()):
+        for batch in pq.ParquetFile(path).iter_batches(1 << 14):
+            rows = np.column_stack([column.to_numpy() for column in batch.columns])
+            total += rows.T @ rows
     return total
 
 
@@ -72,9 +73,10 @@ def _time_table(folder: Path) -> Table:
 
 def _memory_table(folder: Path) -> Table:
     setup = (
-        "import pathlib, dpcov, pyarrow.parquet\n"
+        "import pathlib, numpy as np, dpcov, pyarrow.parquet\n"
         f"folder = pathlib.Path({str(folder)!r})\n"
-        "budget = dict(epsilon=1.0, delta=1e-9, row_norm=20.0)"
+        "budget = dict(epsilon=1.0, delta=1e-9, row_norm=20.0)\n"
+        f"dpcov.release(np.zeros((100, {_COLUMNS})), **budget)"
     )
     table = Table("Peak memory of a release from files", ("files", "rows", "MB", "goal"))
     first = f"dpcov.release(folder / {'part-00.parquet'!r}, **budget)"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvSource"]
 
-_BLOCK_BYTES = 8 << 20
+_BLOCK_BYTES = 4 << 20  # a line must fit; several are parsed ahead
 _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
 
@@ -89,10 +89,9 @@ class CsvSource:
         """Say what is wrong, from the beginning of what Arrow says: the end may quote a cell."""
         name = self._path.name
         if found := re.match(r"In CSV column #(\d+): ", str(error)):
-            column = self.columns[int(found[1])]
             return (
-                f"Column {column!r} of {name} is not numeric: it has a cell that is not a number. "
-                "Drop it first, or convert it by a public rule."
+                f"Column {self.columns[int(found[1])]!r} of {name} is not numeric: it has a cell "
+                "that is not a number. Drop it first, or convert it by a public rule."
             )
         if found := re.match(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) col", str(error)):
             where = "A row" if found[1] is None else f"Row {found[1]}, counted from the header,"

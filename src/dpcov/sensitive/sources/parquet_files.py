@@ -40,13 +40,27 @@ class ParquetSource:
                 self.columns = frame_names(list(schema.names), given)
                 check_arrow_types(schema, self.columns, of=path.name)
             else:
-                _check_sibling(schema, path, first, self._files[0])
+                self._check_sibling(schema, path, first)
         self.n_rows: int | None = n_rows
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks across files and row groups."""
         blocks = cut_blocks(self._parts(), n_columns=len(self.columns), size=size)
         return expect_rows(blocks, self.n_rows or 0, self._files[0].name)
+
+    def _check_sibling(self, schema: pa.Schema, path: Path, first: pa.Schema) -> None:
+        other = self._files[0].name
+        if schema.names != first.names:
+            raise InputError(
+                f"{path.name} has other columns than {other}, or in another order. Files of one "
+                "folder must agree."
+            )
+        for name, here, there in zip(self.columns, schema.types, first.types, strict=True):
+            if here != there:
+                raise InputError(
+                    f"Column {name!r} is of another type in {path.name} than in {other}. Files of "
+                    "one folder must agree."
+                )
 
     def _parts(self) -> Iterator[Part]:
         for path in self._files:
@@ -76,17 +90,3 @@ def _broken(path: Path) -> str:
         f"{path.name} is not a complete Parquet file: it is truncated, damaged, or of another "
         "format."
     )
-
-
-def _check_sibling(schema: pa.Schema, path: Path, first: pa.Schema, other: Path) -> None:
-    if schema.names != first.names:
-        raise InputError(
-            f"{path.name} has other columns than {other.name}, or in another order. Files of one "
-            "folder must agree."
-        )
-    for name, here, there in zip(schema.names, schema.types, first.types, strict=True):
-        if here != there:
-            raise InputError(
-                f"Column {name!r} is of another type in {path.name} than in {other.name}. Files "
-                "of one folder must agree."
-            )

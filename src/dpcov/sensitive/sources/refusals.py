@@ -32,7 +32,10 @@ def read_or_refuse(read: Callable[[], T], reason: Reason) -> T:
     except (DpcovError, MemoryError):
         raise
     except Exception as error:
-        said = reason if isinstance(reason, str) else reason(error)
+        failure = error
+    # Not before here: what a reason itself raises would be chained to what the library said.
+    said = reason if isinstance(reason, str) else reason(failure)
+    del failure
     raise InputError(said)
 
 
