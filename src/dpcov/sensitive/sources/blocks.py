@@ -19,12 +19,12 @@ __all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows"]
 Part = Sequence[npt.NDArray[Any]]
 """Some rows: one array of numbers for each column."""
 
-_BATCH_BYTES = 8 << 20
+_BATCH_BYTES = 2 << 20
 _MOST_BATCH_ROWS = 1 << 16
 
 
 def batch_rows(n_columns: int) -> int:
-    """Return how many rows to ask of a library at a time: about 8 MB."""
+    """Return how many rows to ask of a library at a time: about 2 MB."""
     return max(256, min(_MOST_BATCH_ROWS, _BATCH_BYTES // (8 * max(1, n_columns))))
 
 

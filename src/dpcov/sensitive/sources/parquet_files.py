@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetSource"]
 
-# Without a buffer Arrow loads whole row groups, which may be whole files.
-_BUFFER_BYTES = 1 << 16
+# For each column. Without a buffer Arrow loads whole row groups, which may be whole files.
+_BUFFER_BYTES = 1 << 14
 
 
 class ParquetSource:
