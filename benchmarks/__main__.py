@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import estimate, local, pairs, release
+from benchmarks import estimate, files, local, pairs, release
 from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import study
 from benchmarks.measure import Table
@@ -17,6 +17,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy": study.tables,
     "accuracy-pairs": accuracy_of_pairs.tables,
     "local": local.tables,
+    "files": files.tables,
 }
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.pipeline import make_pipeline
@@ -207,3 +208,15 @@ def test_a_failed_refit_leaves_the_old_fit_whole(fitted):
         model.fit(ROWS[:, :3])
     assert model.n_features_in_ == 4
     assert model.covariance_.shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["survey.csv", pl.LazyFrame({"a": [1.0, 2.0]}), scipy.sparse.eye_array(5, format="csr")],
+)
+@pytest.mark.parametrize("method", ["fit", "score", "mahalanobis"])
+def test_what_is_not_in_memory_is_refused_before_anything_is_spent(table, method, monkeypatch):
+    monkeypatch.setattr("dpcov.estimator.release", None)
+    model = SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0)
+    with pytest.raises(InputError, match=r"dpcov\.release"):
+        getattr(model, method)(table)

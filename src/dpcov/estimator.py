@@ -19,7 +19,7 @@ from dpcov.postprocess.estimate import Estimate, check_options
 from dpcov.postprocess.pairs_estimate import PairsEstimate
 from dpcov.postprocess.rules import Rule
 from dpcov.releases import PairsRelease, Release
-from dpcov.sensitive.sources import open_source
+from dpcov.sensitive.sources import is_streamed, open_source
 
 try:
     from sklearn.covariance import EmpiricalCovariance
@@ -165,7 +165,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         }
         check_options(**options)
         fdr = check_number("fdr", self.fdr, low=0.0, high=1.0)
-        X = _plain_numbers(X)
+        X = _plain_numbers(_in_memory(X))
         names = getattr(X, "columns", ())
         if len({isinstance(name, str) for name in names}) > 1:
             raise InputError("The column labels of X must all be strings, or none of them.")
@@ -215,8 +215,18 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
 
 def _readable(X: Any) -> Any:
     """Refuse what is not numeric before scikit-learn does: its message would quote a cell."""
-    X = _plain_numbers(X)
+    X = _plain_numbers(_in_memory(X))
     open_source(X, fewest_rows=1)
+    return X
+
+
+def _in_memory(X: Any) -> Any:
+    """Refuse, before anything is spent, what scikit-learn could not look at afterwards."""
+    if is_streamed(X):
+        raise InputError(
+            "SparseCovariance takes arrays and data frames in memory. Sparse matrices, files and "
+            "streams go to dpcov.release(X, ...).estimate()."
+        )
     return X
 
 

@@ -5,7 +5,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 
 import dpcov
 from dpcov.errors import (
@@ -16,7 +19,10 @@ from dpcov.errors import (
     WeakPromiseWarning,
 )
 from dpcov.mechanisms import door
+from dpcov.mechanisms.pairs import plan_pairs
+from dpcov.mechanisms.second_moment import plan_second_moment
 from dpcov.privacy import ApproxDP, NoPromise
+from dpcov.sensitive.sources import MAX_STREAM_ROWS
 
 ROWS = np.random.default_rng(0).normal(scale=0.3, size=(200, 3))
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0}
@@ -89,6 +95,75 @@ def test_the_same_seed_gives_the_same_bytes_from_every_kind_of_table():
         release = dpcov.release(table, **BUDGET, columns=names, seed=5)
         assert release.matrix.tobytes() == expected
         assert release.columns == ("a", "b", "c")
+
+
+def same_numbers(folder):
+    """Return the same rows in every kind of table."""
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame(ROWS, columns=names)
+    table = pa.table(dict(zip(names, ROWS.T, strict=True)))
+    frame.to_csv(folder / "x.csv", index=False)
+    pq.write_table(table, folder / "x.parquet", row_group_size=33)
+    np.save(folder / "x.npy", ROWS)
+    (folder / "parts").mkdir()
+    pq.write_table(table.slice(0, 71), folder / "parts" / "0.parquet")
+    pq.write_table(table.slice(71), folder / "parts" / "1.parquet")
+    return {
+        "pandas": frame,
+        "polars": pl.from_arrow(table),
+        "lazy polars": pl.from_arrow(table).lazy(),
+        "pyarrow": table,
+        "sparse": scipy.sparse.csc_array(ROWS),
+        "csv": folder / "x.csv",
+        "parquet": folder / "x.parquet",
+        "folder": folder / "parts",
+        "npy": str(folder / "x.npy"),
+        "reader": table.to_reader(max_chunksize=7),
+        "data set": pyarrow.dataset.dataset(folder / "parts"),
+    }
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize(
+    "options",
+    [
+        BUDGET,
+        BUDGET | {"mechanism": "pairs", "max_pairs": 2},
+        BUDGET | {"mechanism": "pairs", "max_pairs": 2, "center": 0.1},
+    ],
+    ids=["dense", "pairs", "pairs about a center"],
+)
+def test_the_same_seed_gives_the_same_file_from_every_source(options, tmp_path):
+    def saved(table):
+        dpcov.release(table, **options, columns=["a", "b", "c"], seed=5).save(tmp_path / "r.npz")
+        return (tmp_path / "r.npz").read_bytes()
+
+    expected = saved(ROWS)
+    for kind, table in same_numbers(tmp_path).items():
+        assert saved(table) == expected, kind
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 50.0])
+def test_a_stream_of_any_length_has_the_plan_of_its_true_length(neighbors, epsilon):
+    promise = ApproxDP(epsilon, 1e-9, neighbors)
+    before = plan_second_moment(promise=promise, n_rows=MAX_STREAM_ROWS, row_norm=1.0)
+    for n_rows in (2, 1000, MAX_STREAM_ROWS):
+        after = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+        assert before.for_rows(n_rows) == after
+
+
+@pytest.mark.parametrize("differences", [True, False])
+def test_a_stream_has_the_pairs_plan_of_its_true_length(differences):
+    facts = {
+        "promise": ApproxDP(1.0, 1e-9, "replace"),
+        "n_columns": 9,
+        "max_pairs": 4,
+        "differences": differences,
+        "row_norm": 1.0,
+    }
+    before = plan_pairs(n_rows=MAX_STREAM_ROWS, **facts)
+    assert before.for_rows(77) == plan_pairs(n_rows=77, **facts)
 
 
 def test_a_delta_above_one_over_n_is_warned_of():

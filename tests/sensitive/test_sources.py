@@ -198,11 +198,10 @@ def test_another_number_of_dimensions_is_refused(table):
     "table",
     [
         None,
-        "people.csv",
+        pa.chunked_array([[1.0, 2.0]]),
         {"a": [1, 2]},
         pd.Series([1.0, 2.0]),
         pl.Series([1.0, 2.0]),
-        pl.LazyFrame({"a": [1.0]}),
         object(),
         iter([1, 2]),
     ],

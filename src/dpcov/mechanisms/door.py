@@ -25,7 +25,7 @@ from dpcov.releases import PairsRelease, Release
 from dpcov.sensitive.gram import Gram, max_block_rows
 from dpcov.sensitive.rows import check_missing
 from dpcov.sensitive.signs import CoMovement, block_rows
-from dpcov.sensitive.sources import RowSource, open_source
+from dpcov.sensitive.sources import MAX_STREAM_ROWS, RowSource, open_source
 
 __all__ = ["MECHANISMS", "release"]
 
@@ -118,9 +118,13 @@ def release(
 
     Parameters
     ----------
-    X : array or data frame, shape (n_rows, n_columns)
-        One row for each person. numpy, pandas, polars or pyarrow; any real, integer or
-        boolean type. Not modified, not kept.
+    X : array, data frame, stream or path, shape (n_rows, n_columns)
+        One row for each person; any real, integer or boolean type. numpy, scipy.sparse,
+        pandas, polars (also lazy), pyarrow tables and data sets, anything with
+        ``__arrow_c_stream__`` such as a DuckDB relation, or the path of a ``.csv``,
+        ``.parquet`` or ``.npy`` file or of a folder of Parquet files. Files and streams are
+        read in pieces. A CSV file needs a header, and numbers in all columns. A stream that
+        can be read only once may have 4 million rows. Not modified, not kept.
     epsilon : float
         Positive. There is no default.
     delta : float
@@ -196,8 +200,9 @@ def release(
     options = _PairOptions(max_pairs, center, scales, cell_bound, shares)
     kind = _check_mechanism(mechanism, options, row_norm)
     source = open_source(X, columns)
-    _warn_of_large_delta(promise, source.n_rows)
     if kind == "auto":
+        if source.n_rows is None:
+            raise ParameterError("mechanism='auto' needs the number of rows; X is a stream.")
         kind = choose_mechanism(
             promise,
             n_rows=source.n_rows,
@@ -220,7 +225,7 @@ def _release_moments(
 ) -> Release:
     plan = plan_second_moment(
         promise=promise,
-        n_rows=source.n_rows,
+        n_rows=_most_rows(source),
         row_norm=row_norm,  # type: ignore[arg-type]  # refused by the grid if it is None
     )
     n_columns = len(source.columns)
@@ -230,6 +235,7 @@ def _release_moments(
         grid=plan.grid,
         missing=missing,
     )
+    plan = plan.for_rows(_count_rows(source, promise))
     return release_gram(gram, plan, columns=source.columns, stream=stream)
 
 
@@ -250,7 +256,7 @@ def _release_pairs(
     paid = options.scales is None
     plan = plan_pairs(
         promise=promise,
-        n_rows=source.n_rows,
+        n_rows=_most_rows(source),
         n_columns=n_columns,
         max_pairs=options.max_pairs,  # type: ignore[arg-type]  # checked above
         differences=center is None,
@@ -267,7 +273,7 @@ def _release_pairs(
     )
     return release_pairs(
         sums,
-        plan,
+        plan.for_rows(_count_rows(source, promise)),
         columns=source.columns,
         stream=stream,
         public_variances=None if deviations is None else deviations**2,
@@ -323,11 +329,20 @@ def _central(neighbors: str) -> Neighbors:
     return relation
 
 
-def _warn_of_large_delta(promise: ApproxDP, n_rows: int) -> None:
-    if promise.delta > 1 / n_rows:
+def _most_rows(source: RowSource) -> int:
+    """Return the number of rows, or the most that a stream may turn out to have."""
+    return MAX_STREAM_ROWS if source.n_rows is None else source.n_rows
+
+
+def _count_rows(source: RowSource, promise: ApproxDP) -> int:
+    """Return the number of rows of a source that was read, which a stream knows only now."""
+    if source.n_rows is None:
+        raise AssertionError("unreachable: a source that was read knows its length")
+    if promise.delta > 1 / source.n_rows:
         warnings.warn(
-            f"delta = {promise.delta:g} is above 1 / n_rows = {1 / n_rows:.2g}: to publish the row "
-            "of one person in the clear would keep such a promise. Choose it well below.",
+            f"delta = {promise.delta:g} is above 1 / n_rows = {1 / source.n_rows:.2g}: to publish "
+            "the row of one person in the clear would keep such a promise. Choose it well below.",
             WeakPromiseWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
+    return source.n_rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -90,6 +90,14 @@ class PairsPlan:
     def variance_scale(self) -> float:
         """The sd of the noise of a released variance."""
         return self.square_scale * self.square_cell
+
+    def for_rows(self, n_rows: int) -> PairsPlan:
+        """Return the plan for a table that turned out to have another number of rows.
+
+        Neither the noise nor the steps depend on it.
+        """
+        n_terms = n_rows // 2 if self.differences else n_rows
+        return replace(self, n_rows=n_rows, n_terms=n_terms)
 
 
 def plan_pairs(

@@ -6,7 +6,7 @@ mismatched, and the addition of the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -63,6 +63,14 @@ class SecondMomentPlan:
     def cell(self) -> float:
         """What one step of the integer sums is worth in the released average."""
         return self.grid.unit**2 / self.n_rows
+
+    def for_rows(self, n_rows: int) -> SecondMomentPlan:
+        """Return the plan for a table that turned out to have another number of rows.
+
+        Noise does not depend on it, and the Gram matrix refuses rows that the grid has no
+        room for.
+        """
+        return replace(self, n_rows=n_rows)
 
 
 def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> SecondMomentPlan:

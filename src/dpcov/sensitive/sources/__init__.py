@@ -1,0 +1,136 @@
+"""Where rows come from: one stream of blocks of numbers, whatever the table is.
+
+Owns the choice of a reader. A kind of table that is not known yet gets a module of its own
+here and a line in `open_source`. Readers validate shape, types and column names, all of
+which are public; they never read a cell in order to decide whether a table is acceptable,
+and never write one to disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError
+from dpcov.sensitive.sources.arrays import ArraySource, SparseSource
+from dpcov.sensitive.sources.names import ACCEPTED, check_shape
+from dpcov.sensitive.sources.refusals import kind_of
+
+__all__ = ["MAX_STREAM_ROWS", "RowSource", "is_streamed", "open_source"]
+
+MAX_STREAM_ROWS = 1 << 22
+"""The most rows of a stream that can be read once: what fits the finest grid."""
+
+
+class RowSource(Protocol):
+    """A table that can be read block by block."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows; None for a stream that was not read yet."""
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield blocks of `size` rows, the last one shorter, missing cells as NaN."""
+
+
+def open_source(
+    table: Any, columns: Sequence[str] | None = None, *, fewest_rows: int = 2
+) -> RowSource:
+    """Return `table` as a source of rows, or say why it cannot be one.
+
+    Parameters
+    ----------
+    table : array, data frame, stream or path
+        numpy, scipy.sparse, pandas, polars (also lazy), pyarrow, anything with
+        ``__arrow_c_stream__``, nested sequences of numbers, or the path of a CSV, Parquet or
+        .npy file or of a folder of Parquet files.
+    columns : sequence of str, optional
+        Column names. By default the table's own, or ``x0, x1, …`` for an array.
+    fewest_rows : int, default 2
+        How many rows there must be.
+
+    Notes
+    -----
+    Claim P8. What a library says when it fails to read is not repeated, since it may quote a
+    cell. The same numbers give the same blocks from every kind of table, whatever batches or
+    row groups they are stored in.
+
+    Examples
+    --------
+    >>> open_source(np.eye(3)).columns
+    ('x0', 'x1', 'x2')
+    """
+    source = _reader(table, columns, fewest_rows)
+    if source.n_rows is not None:
+        check_shape(source.n_rows, len(source.columns), fewest_rows)
+    return source
+
+
+def is_streamed(table: Any) -> bool:
+    """Return whether only `open_source` can read `table`: no array and no frame in memory."""
+    return (
+        isinstance(table, (str, os.PathLike))
+        or _is_sparse(table)
+        or _is_lazy(table)
+        or (_is_arrow_stream(table) and not _is_frame(table))
+    )
+
+
+def _reader(table: Any, columns: Sequence[str] | None, fewest_rows: int) -> RowSource:
+    if isinstance(table, (np.ndarray, list, tuple)):
+        return ArraySource(table, columns)
+    if _is_sparse(table):
+        return SparseSource(table, columns)
+    # The other readers are loaded when they are needed: the import stays fast.
+    if isinstance(table, (str, os.PathLike)):
+        from dpcov.sensitive.sources.files import open_path
+
+        return open_path(table, columns)
+    from dpcov.sensitive.sources import frames
+
+    if _is_lazy(table):
+        return frames.LazySource(table, columns)
+    if _is_frame(table):
+        return frames.FrameSource(table, columns)
+    if _is_arrow_stream(table):
+        from dpcov.sensitive.sources.arrow import open_arrow
+
+        return open_arrow(table, columns, fewest_rows=fewest_rows, most_rows=MAX_STREAM_ROWS)
+    raise InputError(f"X must be {ACCEPTED}; got {kind_of(table)}.")
+
+
+def _is_sparse(table: Any) -> bool:
+    return type(table).__module__.startswith("scipy.sparse") and hasattr(table, "tocsr")
+
+
+def _is_lazy(table: Any) -> bool:
+    import narwhals as nw
+
+    return bool(nw.dependencies.is_polars_lazyframe(table))
+
+
+def _is_frame(table: Any) -> bool:
+    import narwhals as nw
+
+    # narwhals may refuse by DuplicateError, which is for the reader to say.
+    try:
+        nw.from_native(table, eager_only=True)
+    except TypeError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
+def _is_arrow_stream(table: Any) -> bool:
+    if type(table).__module__.startswith("pyarrow"):
+        return hasattr(table, "schema")
+    return hasattr(table, "__arrow_c_stream__")

@@ -1,0 +1,71 @@
+"""Parts of any length become blocks of one length.
+
+Owns the cut: it depends on the number of rows and on nothing else, so neither batches nor
+row groups can be seen in what follows, and pairs of rows stay pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError
+
+__all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows"]
+
+Part = Sequence[npt.NDArray[Any]]
+"""Some rows: one array of numbers for each column."""
+
+_BATCH_BYTES = 2 << 20
+_MOST_BATCH_ROWS = 1 << 16
+
+
+def batch_rows(n_columns: int) -> int:
+    """Return how many rows to ask of a library at a time: about 2 MB."""
+    return max(256, min(_MOST_BATCH_ROWS, _BATCH_BYTES // (8 * max(1, n_columns))))
+
+
+def cut_blocks(
+    parts: Iterable[Part], *, n_columns: int, size: int
+) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield blocks of exactly `size` rows, but for the last.
+
+    Examples
+    --------
+    >>> parts = [[np.arange(3)], [np.arange(4)]]
+    >>> [block.ravel().tolist() for block in cut_blocks(parts, n_columns=1, size=4)]
+    [[0.0, 1.0, 2.0, 0.0], [1.0, 2.0, 3.0]]
+    """
+    block, filled = np.empty((size, n_columns), order="F"), 0
+    for part in parts:
+        start, length = 0, len(part[0]) if len(part) else 0
+        while start < length:
+            taken = min(size - filled, length - start)
+            for index, column in enumerate(part):
+                block[filled : filled + taken, index] = column[start : start + taken]
+            start, filled = start + taken, filled + taken
+            if filled == size:
+                yield block
+                block, filled = np.empty((size, n_columns), order="F"), 0
+    if filled:
+        yield block[:filled]
+
+
+def expect_rows(
+    blocks: Iterable[npt.NDArray[Any]], n_rows: int, name: str
+) -> Iterator[npt.NDArray[Any]]:
+    """Yield the blocks, and refuse when they do not have `n_rows` rows together."""
+    seen = 0
+    for block in blocks:
+        seen += len(block)
+        if seen > n_rows:
+            break
+        yield block
+    if seen != n_rows:
+        raise InputError(
+            f"{name} changed while it was read: it had {n_rows} rows when it was opened, and "
+            "then another number. Nothing was released."
+        )

@@ -1,0 +1,96 @@
+"""Rows from files: which reader belongs to a path, and why a path cannot be read.
+
+A file is read in pieces: memory does not grow with the number of its rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpcov.errors import InputError
+from dpcov.sensitive.sources.arrays import NpySource
+from dpcov.sensitive.sources.refusals import read_or_refuse
+
+if TYPE_CHECKING:
+    from dpcov.sensitive.sources import RowSource
+
+__all__ = ["open_path"]
+
+_PARQUET = (".parquet", ".pq")
+_KNOWN = ".csv, .parquet, .pq, .npy, or a folder of Parquet files"
+
+
+def open_path(name: str | os.PathLike[str], given: Sequence[str] | None) -> RowSource:
+    """Return the file or folder at a path as a source of rows.
+
+    Parameters
+    ----------
+    name : str or path
+        ``.csv``, ``.parquet``, ``.pq``, ``.npy``, or a folder of Parquet files, which are read
+        in the order of their names.
+    given : sequence of str or None
+        Column names; by default the file's own.
+    """
+    path = _as_path(name)
+    suffix = path.suffix.lower()
+    is_folder = read_or_refuse(path.is_dir, _why_unreadable(path))
+    if not is_folder and suffix not in (".csv", ".npy", *_PARQUET):
+        _check_readable(path)
+        raise InputError(f"{path.name} is of an unknown kind; a path must end in {_KNOWN}.")
+    if is_folder or suffix in _PARQUET:
+        from dpcov.sensitive.sources.parquet_files import ParquetSource
+
+        files = _list_folder(path) if is_folder else [path]
+        for file in files:
+            _check_readable(file)
+        return ParquetSource(files, given)
+    _check_readable(path)
+    if suffix == ".npy":
+        return NpySource(path, given)
+    from dpcov.sensitive.sources.csv_file import CsvSource
+
+    return CsvSource(path, given)
+
+
+def _as_path(name: str | os.PathLike[str]) -> Path:
+    text = os.fspath(name)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise InputError("A path must be a text that is not empty.")
+    return Path(text)
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    inside = read_or_refuse(lambda: sorted(folder.iterdir()), _why_unreadable(folder))
+    # Names that begin like this are notes that writers leave: _SUCCESS, .part-0.crc.
+    seen = [entry for entry in inside if not entry.name.startswith(("_", "."))]
+    if any(entry.is_dir() for entry in seen):
+        raise InputError(
+            f"Folder {folder.name} has folders inside. Pass one without, or describe it with "
+            "pyarrow.dataset.dataset() and pass that."
+        )
+    files = [entry for entry in seen if entry.suffix.lower() in _PARQUET]
+    if not files:
+        raise InputError(f"Folder {folder.name} has no Parquet files (.parquet, .pq).")
+    return files
+
+
+def _check_readable(path: Path) -> None:
+    def touch() -> None:
+        with path.open("rb"):
+            pass
+
+    read_or_refuse(touch, _why_unreadable(path))
+
+
+def _why_unreadable(path: Path) -> Callable[[Exception], str]:
+    def say(error: Exception) -> str:
+        if isinstance(error, FileNotFoundError):
+            return f"There is no file or folder {str(path)!r}."
+        if isinstance(error, PermissionError):
+            return f"No permission to read {str(path)!r}."
+        return f"{str(path)!r} cannot be opened."
+
+    return say
