@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import dpcov
 from dpcov import SparseCovariance
-from dpcov.errors import InputError, MissingValueError
+from dpcov.errors import InputError, MissingValueError, ParameterError
 
 ROWS = np.random.default_rng(0).normal(size=(5000, 4)) @ np.diag([1.0, 0.5, 2.0, 1.0])
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "row_norm": 6.0}
@@ -220,3 +220,12 @@ def test_what_is_not_in_memory_is_refused_before_anything_is_spent(table, method
     model = SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0)
     with pytest.raises(InputError, match=r"dpcov\.release"):
         getattr(model, method)(table)
+
+
+def test_pairs_without_variances_must_be_asked_for():
+    rows = np.random.default_rng(0).normal(size=(2000, 6))
+    options = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "pairs", "max_pairs": 5}
+    with pytest.raises(ParameterError, match="covariance_ needs variances"):
+        SparseCovariance(**options).fit(rows)
+    assert SparseCovariance(**options, scales="none").fit(rows).covariance_[0, 0] == 1
+    assert SparseCovariance(**options, scales=2.0).fit(rows).covariance_[0, 0] == 4

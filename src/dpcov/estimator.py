@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InputError, MissingExtraError
+from dpcov.errors import InputError, MissingExtraError, ParameterError
 from dpcov.mechanisms.door import release
 from dpcov.parameters import check_number
 from dpcov.postprocess.estimate import Estimate, check_options
@@ -165,6 +165,11 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         }
         check_options(**options)
         fdr = check_number("fdr", self.fdr, low=0.0, high=1.0)
+        if self.mechanism == "pairs" and self.row_norm is None and self.scales is None:
+            raise ParameterError(
+                "covariance_ needs variances: give row_norm= (and cell_bound=), or public "
+                "scales=; or scales='none' for a covariance_ that is a correlation matrix."
+            )
         X = _plain_numbers(_in_memory(X))
         names = getattr(X, "columns", ())
         if len({isinstance(name, str) for name in names}) > 1:

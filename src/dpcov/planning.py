@@ -49,7 +49,7 @@ class Plan:
     >>> print(dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200))
     20000 rows × 1000 columns, (1, 1e-06)-differential privacy, replace-one neighbors
     mechanism   noise   shown 1 in 2   shown 9 in 10
-    dense       0.233           1.24            1.54
+    dense       0.233           none            none
     pairs      0.0285          0.225           0.263
     Use mechanism='pairs' with max_pairs=200: a correlation of 0.23 will be shown with \
 probability one half, one of 0.26 with probability 0.9.
@@ -219,7 +219,7 @@ def plan(
     if relation is Neighbors.LOCAL:
         return _local_plan(n_rows, n_columns, epsilon, delta)
     if delta is None:
-        raise ParameterError("delta must be given: only reports from devices can do without.")
+        raise ParameterError("delta must be given; only neighbors='local' can do without.")
     promise = ApproxDP(epsilon, delta, relation)
     all_pairs = n_columns * (n_columns - 1) // 2
     wanted = min(n_columns, all_pairs) if max_pairs is None else max_pairs
@@ -289,4 +289,4 @@ def _outlook(
 
 
 def _shown(correlation: float) -> str:
-    return f"{correlation:.3g}" if math.isfinite(correlation) else "none"
+    return f"{correlation:.3g}" if correlation <= 1 else "none"

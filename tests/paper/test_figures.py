@@ -20,7 +20,7 @@ def table():
             panel.curves,
             (FIGURES[number].algorithm, *(["dpcov"] if manner == "holds" else [])),
             SIZES,
-            range(3),
+            range(5),
         )
     ]
     names = ["figure", "as", "panel", "curve", "method", "n", "run", "error"]
@@ -35,7 +35,9 @@ def panel_of(table, manner):
 
 def test_a_curve_shows_the_mean_of_the_runs(table):
     line = panel_of(table, "printed").get_lines()[0]
-    assert line.get_ydata() == pytest.approx(30 / np.sqrt(SIZES) * (1 + 1 / 2 + 1 / 3) / 3)
+    assert line.get_ydata() == pytest.approx(
+        30 / np.sqrt(SIZES) * (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5
+    )
 
 
 def test_every_curve_has_its_own_color_and_mark(table):

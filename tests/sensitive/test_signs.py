@@ -206,3 +206,17 @@ def test_more_terms_than_the_sums_hold_are_refused(monkeypatch):
     monkeypatch.setattr(signs, "_MOST_TERMS", 3)
     with pytest.raises(ParameterError, match="do not fit the sums"):
         sums(np.zeros((8, 2)))
+
+
+@pytest.mark.claim("P10")
+@given(tables, rows, st.integers(0, 5), st.integers(0, 100))
+def test_a_row_sits_in_one_term_however_rows_are_paired(table, row, place, seed):
+    def shuffled(each):
+        generator = np.random.default_rng(seed)
+        return CoMovement.from_blocks(
+            [each], n_columns=4, center=None, missing="center", shuffle=generator
+        ).above_diagonal()
+
+    other = table.copy()
+    other[place] = row
+    assert np.abs(shuffled(table) - shuffled(other)).max() <= 2

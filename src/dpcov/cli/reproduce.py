@@ -37,7 +37,9 @@ def reproduce(
     figure: Annotated[str, typer.Option(help="1, 2, 3, 4 or all; several as 1,3.")] = "all",
     manner: Annotated[
         _Manner,
-        typer.Option("--as", help="The paper's data and noise, bounded rows and a true promise."),
+        typer.Option(
+            "--as", help="printed: the paper's data and noise; holds: bounded rows, a true promise."
+        ),
     ] = _Manner.both,
     runs: Annotated[int | None, typer.Option(help="Repetitions.", show_default="20")] = None,
     n: Annotated[

@@ -143,10 +143,11 @@ def release(
         columns with few relations; or the one that will show more, chosen from public
         facts alone (`dpcov.plan` says which).
     max_pairs : int
-        For pairs: how many to release. Too many cost little.
+        For pairs: how many to release. Twice as many as are related cost little.
     center : float or array, shape (n_columns,), optional
         For pairs: a public center, about which signs are taken. By default there is none,
-        and the signs are those of differences of rows 0 and 1, 2 and 3, ….
+        and the signs are those of differences of rows, paired at random within blocks of
+        some thousand rows. A center that is off makes unrelated columns look related.
     scales : array, shape (n_columns,), or "none", optional
         For pairs: public standard deviations of the columns; or release correlations only.
         By default variances are released if `row_norm` is given.
@@ -270,6 +271,7 @@ def _release_pairs(
         center=center,
         squares=plan.squares,
         missing=missing,
+        shuffle=np.random.default_rng(stream.words(4)),
     )
     return release_pairs(
         sums,
@@ -286,12 +288,12 @@ def _check_mechanism(mechanism: str, options: _PairOptions, row_norm: float | No
     stated = [name for name in options.named() if kind == "dense" or name != "max_pairs"]
     if kind != "pairs" and stated:
         raise ParameterError(
-            f"{', '.join(stated)}: only for mechanism='pairs', where it is known what they mean."
+            f"{', '.join(stated)}: only for the pairs mechanism; add mechanism='pairs'."
         )
     if kind != "dense" and options.max_pairs is None:
         raise ParameterError(
-            f"mechanism={kind!r} needs max_pairs: how many pairs of columns to release. Two to "
-            "five times as many as you expect cost little."
+            f"mechanism={kind!r} needs max_pairs: how many pairs of columns to release. Twice as "
+            "many as you expect cost little."
         )
     if kind == "auto" and row_norm is None:
         raise ParameterError("mechanism='auto' needs row_norm, in case it chooses 'dense'.")

@@ -285,7 +285,7 @@ def _plan_squares(row_norm: float | None, cell_bound: float | None, n_terms: int
             raise ParameterError("cell_bound needs row_norm: both bound the released variances.")
         return None
     # n_terms · 4^bits stays at most 2^62, so that the sums of squares fit 64 bits.
-    bits = min(_SQUARE_BITS, (MAX_SUM_BITS - n_terms.bit_length()) // 2)
+    bits = min(_SQUARE_BITS, (MAX_SUM_BITS - (n_terms - 1).bit_length()) // 2)
     grid = Grid(row_norm=row_norm, bits=bits)
     if cell_bound is None:
         return Squares(grid, 1 << grid.bits)
@@ -311,7 +311,7 @@ def _split(
     weights = {
         step: check_number(
             f"share of {step}",
-            stated.get(step, 0.0),
+            stated.get(step, DEFAULT_SHARES[step]),
             low=1e-6,
             high=1e6,
             open_low=False,

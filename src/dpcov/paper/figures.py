@@ -28,7 +28,7 @@ _LOOKS = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#8F4A7B", "D")
 # Line styles: dpcov, the paper's algorithm beside it, the paper's bound.
 _OWN, _PAPERS, _RATE = "-", (0, (4, 2)), ":"
 _GRAY = "#444444"
-_BAND = (0.1, 0.9)
+_BAND, _FEWEST_FOR_A_BAND = (0.1, 0.9), 5
 _STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -86,8 +86,9 @@ def draw_panel(ax: Axes, rows: pd.DataFrame, panel: Panel, figure: Figure) -> Ax
         for method, runs in of_curve.groupby("method"):
             own = method == "dpcov" or of_curve["method"].nunique() == 1
             errors = runs.groupby("n")["error"]
-            low, high = errors.quantile(_BAND[0]), errors.quantile(_BAND[1])
-            ax.fill_between(low.index, low, high, color=color, alpha=0.15, linewidth=0)
+            if runs["run"].nunique() >= _FEWEST_FOR_A_BAND:
+                low, high = errors.quantile(_BAND[0]), errors.quantile(_BAND[1])
+                ax.fill_between(low.index, low, high, color=color, alpha=0.15, linewidth=0)
             ax.plot(
                 errors.mean(),
                 color=color,
@@ -154,7 +155,8 @@ def _title(figure: Figure, manner: str, rows: pd.DataFrame) -> str:
         "printed": "as printed: its data and noise, rows not clipped, no promise",
         "holds": "as it holds: rows clipped to norm 1, noise of a true promise",
     }[manner]
-    return f"{figure.algorithm}, {what} (δ = 1/n; mean and middle 80 % of {runs} runs)"
+    shown = "mean and middle 80 %" if runs >= _FEWEST_FOR_A_BAND else "mean"
+    return f"{figure.algorithm}, {what} (δ = 1/n; {shown} of {runs} runs)"
 
 
 def _styles(figure: Figure, manner: str) -> list[Line2D]:

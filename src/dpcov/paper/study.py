@@ -191,7 +191,8 @@ class Study:
 
     def __post_init__(self) -> None:
         if not self.figures or not set(self.figures) <= set(FIGURES):
-            raise ParameterError("figure must be 1, 2, 3, 4 or all.")
+            got = ", ".join(str(figure) for figure in self.figures) or "none"
+            raise ParameterError(f"figure must be 1, 2, 3, 4 or all; got {got}.")
         if not self.manners:
             raise ParameterError("Choose at least one of 'printed' and 'holds'.")
         for manner in self.manners:

@@ -181,9 +181,10 @@ class PairsEstimate(CovarianceFace):
 
     def __repr__(self) -> str:
         size = len(self.columns)
+        units = ", correlations only" if self.release.variances is None else ""
         return (
             f"PairsEstimate({size} columns, {int(self.kept.sum())} of "
-            f"{size * (size - 1) // 2} pairs kept, fdr={self.fdr:g}, psd={self.psd!r})"
+            f"{size * (size - 1) // 2} pairs kept, fdr={self.fdr:g}, psd={self.psd!r}{units})"
         )
 
 

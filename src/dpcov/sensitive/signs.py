@@ -65,7 +65,8 @@ class CoMovement(Sealed):
     Notes
     -----
     Claim P10. Every term is a vector of signs in {−1, 0, 1}, made from one row (about a
-    public center), or from the difference of two rows that no other term uses. Replacing
+    public center), or from the difference of two rows that no other term uses; which two
+    depends on their places, and on randomness that knows nothing of the rows. Replacing
     one person's row changes one term, hence each sum by at most 2 and k of them by at
     most 2√k in Euclidean norm; a row that adds nothing in its place, by 1 and √k. A
     clipped row has Σ q_i⁴ ≤ B² · 4^bits, so the squares move by at most B · 2^bits,
@@ -104,6 +105,7 @@ class CoMovement(Sealed):
         center: npt.NDArray[np.float64] | None,
         squares: Squares | None = None,
         missing: Missing = "refuse",
+        shuffle: np.random.Generator | None = None,
         threads: int | None = None,
     ) -> CoMovement:
         """Return the sums over a stream of blocks.
@@ -115,12 +117,15 @@ class CoMovement(Sealed):
         n_columns : int
             The number of columns.
         center : ndarray, shape (n_columns,), or None
-            A public center; None for differences of rows 0 and 1, 2 and 3, …; a row that
-            is left over at the end is not used.
+            A public center; None for differences of rows 0 and 1, 2 and 3, … of a block; a
+            row that is left over at the end is not used.
         squares : Squares, optional
             Sum squares too.
         missing : {"refuse", "center"}
             Raise, or let a missing cell have no sign.
+        shuffle : Generator, optional
+            Pairs the rows of a block at random: neighbors in a sorted table are too alike.
+            Must not depend on the data.
         threads : int, optional
             By default all cores.
         """
@@ -130,6 +135,8 @@ class CoMovement(Sealed):
         n_terms = 0
         with blas_threads(usable_cores() if threads is None else threads):
             for block in blocks:
+                if center is None and shuffle is not None:
+                    block = block[shuffle.permutation(len(block))]
                 first, second = _sides(block, center)
                 _check_missing_cells(first, second, missing)
                 n_terms += len(first)
