@@ -22,7 +22,7 @@ from dpcov.errors import (
 )
 from dpcov.local import collector as server
 from dpcov.local import expansion, sums
-from dpcov.privacy import NoPromise, PureDP
+from dpcov.privacy import Cap, NoPromise, PureDP
 
 SIZE = 5
 NAMES = [f"x{i}" for i in range(SIZE)]
@@ -298,3 +298,112 @@ def test_a_release_is_the_documented_function_of_the_sums():
     density = math.exp(-(CAP.cap.threshold**2) / 2) / math.sqrt(2 * math.pi)
     gain = 2 * CAP.cap.threshold * density * math.expm1(2.0) / (1 + math.expm1(2.0) * q)
     assert collector.release().matrix == pytest.approx(4.0 / gain * expected, rel=1e-6)
+
+
+def fail_at(call, error, monkeypatch):
+    """Make the given call of the block sums fail, and the others work."""
+    working, calls = sums._cap_sums, itertools.count(1)
+
+    def failing(*arguments):
+        if next(calls) == call:
+            raise error
+        return working(*arguments)
+
+    monkeypatch.setattr(sums, "_cap_sums", failing)
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_many_reports_count_all_or_none_when_a_block_fails(error, monkeypatch):
+    collector = collect(CAP, reports(CAP)[:10], idempotent=True)
+    collector.add(reports(CAP)[10])
+    before = collect(CAP, reports(CAP)[:11], idempotent=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(sums, "_BLOCK_ENTRIES", 20 * SIZE)
+        fail_at(2, error, patch)
+        with pytest.raises(error):
+            collector.add_many(reports(CAP))
+    assert collector.n_reports == 11
+    assert collector == before
+    assert collector.add_many(reports(CAP)) == 109
+    assert collector == collect(CAP, reports(CAP), idempotent=True)
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_report_whose_addition_fails_is_not_counted(idempotent, monkeypatch):
+    monkeypatch.setattr(server, "_WAITING", 5)
+    collector = local.Collector(CAP, idempotent=idempotent)
+    for report in reports(CAP)[:5]:
+        collector.add(report)
+    with monkeypatch.context() as patch:
+        fail_at(1, KeyboardInterrupt, patch)
+        with pytest.raises(KeyboardInterrupt):
+            collector.add(reports(CAP)[5])
+    assert collector.n_reports == 5
+    assert collector.add(reports(CAP)[5]) is True
+    assert collector == collect(CAP, reports(CAP)[:6], idempotent=idempotent)
+
+
+@pytest.mark.claim("P16")
+def test_a_merge_that_fails_changes_neither_collector(monkeypatch):
+    first, second = (local.Collector(CAP, idempotent=True) for _ in range(2))
+    first.add(reports(CAP)[0])
+    second.add(reports(CAP)[1])
+    with monkeypatch.context() as patch:
+        fail_at(2, MemoryError, patch)
+        with pytest.raises(MemoryError):
+            first.merge(second)
+    assert first == collect(CAP, reports(CAP)[:1], idempotent=True)
+    assert first.merge(second) == collect(CAP, reports(CAP)[:2], idempotent=True)
+    assert second == collect(CAP, reports(CAP)[1:2], idempotent=True)
+
+
+def test_a_release_with_other_constants_than_the_best_can_be_saved(tmp_path):
+    best = CAP.cap
+    for constants in (Cap(best.threshold + 0.01, best.coin), Cap(best.threshold, best.coin - 9)):
+        if dpcov.privacy.cap_epsilon(constants, n_columns=SIZE) > 2.0:
+            constants = Cap(constants.threshold, int(constants.coin * 0.9))
+        plan = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0, constants=constants)
+        release = collect(plan, reports(plan)).release()
+        release.save(tmp_path / "local.npz")
+        again = dpcov.Release.load(tmp_path / "local.npz")
+        assert again == release
+        assert again.provenance.cap == constants
+
+
+def test_a_file_whose_constants_do_not_pay_for_its_promise_is_refused(tmp_path):
+    release = collect(CAP, reports(CAP)).release()
+    facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
+    made = release.provenance
+    for cap in (Cap(CAP.cap.threshold, CAP.cap.coin + 2**12), None):
+        provenance = dpcov.Provenance(
+            made.version, made.mechanism, made.row_norm, made.bits, made.calibrated_for, cap
+        )
+        dpcov.Release(**(facts | {"provenance": provenance})).save(tmp_path / "weak.npz")
+        with pytest.raises(CorruptFileError, match=r"constants do not pay|origin"):
+            dpcov.Release.load(tmp_path / "weak.npz")
+
+
+@pytest.mark.parametrize("state", [None, 5, "state", [], {}])
+def test_what_is_no_state_is_refused(state):
+    with pytest.raises(ParameterError):
+        local.Collector.from_state(state)
+
+
+def test_ragged_sums_are_refused():
+    state = collect(CAP, reports(CAP)).state_dict()
+    with pytest.raises(ParameterError, match="damaged"):
+        local.Collector.from_state(state | {"sums": [[1, 2], [3]]})
+
+
+@pytest.mark.parametrize("items", [5, None, object()])
+def test_what_is_no_collection_of_reports_is_refused(items):
+    with pytest.raises(ReportError):
+        local.Collector(CAP).add_many(items)
+
+
+@pytest.mark.parametrize("plan", ["x", None, CAP.to_json()])
+def test_a_collector_needs_a_plan(plan):
+    with pytest.raises(ParameterError, match="Plan"):
+        local.Collector(plan)
