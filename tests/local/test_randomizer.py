@@ -150,8 +150,8 @@ def test_integers_beyond_64_bits_are_numbers(huge):
     assert local.randomize(row, PLAN, seed=1) == local.randomize(same, PLAN, seed=1)
 
 
-def test_integers_beyond_all_floats_are_infinite():
-    row = [10**400, 1]
+@pytest.mark.parametrize("row", [[10**400, 1], [-(10**400), 1.0]])
+def test_integers_beyond_all_floats_are_infinite(row):
     assert local.randomize(row, PLAN, seed=1) == local.randomize([np.inf, 1.0], PLAN, seed=1)
 
 

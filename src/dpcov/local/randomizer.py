@@ -164,7 +164,7 @@ def _by_name(x: Any, plan: Plan) -> list[object] | None:
 def _numbers(x: object) -> npt.NDArray[np.float64] | None:
     """Return cells as floats, NaN where they are missing, or None if they are no numbers."""
     if isinstance(x, Sequence) and not isinstance(x, str | bytes):
-        x = [np.nan if _is_missing(cell) else cell for cell in x]
+        x = [_number(cell) if _is_missing(cell) or _is_long(cell) else cell for cell in x]
     row = _filled(x) if isinstance(x, np.ndarray) else np.asarray(x)
     if row.dtype == object and row.ndim == 1:
         return np.array([_number(cell) for cell in row.tolist()], dtype=np.float64)
@@ -187,6 +187,10 @@ def _filled(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _is_missing(cell: object) -> bool:
     # pandas has a missing value of its own, which is neither a number nor comparable.
     return cell is None or cell is np.ma.masked or type(cell).__name__ == "NAType"
+
+
+def _is_long(cell: object) -> bool:
+    return isinstance(cell, int) and cell.bit_length() > 63
 
 
 def _number(cell: object) -> float:
