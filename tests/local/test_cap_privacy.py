@@ -398,3 +398,27 @@ def test_none_of_the_seeds_will_do_but_for_two_to_the_minus_32(threshold):
     rarer = max(cap.inside, 1 - cap.inside)
     assert rarer**cap.steady_tries <= 2.0**-32
     assert rarer ** (cap.steady_tries - 1) > 2.0**-32
+
+
+@pytest.mark.parametrize(("threshold", "share"), [(1.255, 2.0), (3.0, 1.5), (3.0, 300.0)])
+def test_the_variance_of_a_report_is_the_stated_polynomial_of_its_row(threshold, share):
+    cap = Cap(threshold, int(share * math.erfc(threshold / math.sqrt(2)) * COIN))
+    t, p = mpmath.mpf(cap.threshold), mpmath.mpf(cap.coin) / COIN
+    with mpmath.workdps(30):
+        q = mpmath.erfc(t / mpmath.sqrt(2))
+
+        def moment(power, whole):
+            tail = 2 * mpmath.quad(lambda z: z**power * mpmath.npdf(z), [t, mpmath.inf])
+            return float(p * tail / q + (1 - p) * (whole - tail) / (1 - q))
+
+        second, fourth = moment(2, 1), moment(4, 3)
+    kappa, term = cap.gain, cap.gain * (cap.threshold**2 - 3 - cap.gain)
+    for s, r in ((0.3, 0.5), (0.0, 0.4), (0.5, 0.5)):
+        # g = u z + a normal vector in the plane across u.
+        fourth_of_one = s**2 * fourth + 6 * s * (1 - s) * second + 3 * (1 - s) ** 2
+        on_diagonal = fourth_of_one - (1 + kappa * s) ** 2
+        assert on_diagonal == pytest.approx(2 + 4 * kappa * s + term * s**2, rel=1e-9)
+        cross = s * (1 - r) + r * (1 - s) - 4 * s * r
+        squares = s * r * fourth + cross * second + (1 - s) * (1 - r) + 2 * s * r
+        off_diagonal = squares - kappa**2 * s * r
+        assert off_diagonal == pytest.approx(1 + kappa * (s + r) + term * s * r, rel=1e-9)

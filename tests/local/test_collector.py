@@ -407,3 +407,89 @@ def test_what_is_no_collection_of_reports_is_refused(items):
 def test_a_collector_needs_a_plan(plan):
     with pytest.raises(ParameterError, match="Plan"):
         local.Collector(plan)
+
+
+def table_of(items):
+    return np.array([list(item) for item in items], dtype=np.uint8)
+
+
+@PLANS
+@pytest.mark.parametrize("bit", [0x80, 0x01], ids=["simulated", "foreign"])
+def test_one_wrong_row_of_an_array_is_named_and_nothing_counts(plan, bit):
+    table = table_of(reports(plan)[:5])
+    table[3, 1 if bit == 0x80 else 17] ^= bit
+    collector = local.Collector(plan, idempotent=True)
+    with pytest.raises(ForeignReportError, match=r"Report 3: .* None of them was counted"):
+        collector.add_many(table)
+    assert collector == local.Collector(plan, idempotent=True)
+
+
+@pytest.mark.parametrize("place", [0, 15])
+def test_ids_that_differ_in_one_byte_both_count(place):
+    twin = bytearray(reports(CAP)[0])
+    twin[18 + place] ^= 1
+    collector = local.Collector(CAP, idempotent=True)
+    assert collector.add_many([reports(CAP)[0], bytes(twin)]) == 2
+    assert collector.add(bytes(twin)) is False
+
+
+@PLANS
+def test_reports_that_wait_in_the_other_collector_are_merged(plan):
+    first, second = local.Collector(plan), local.Collector(plan)
+    first.add(reports(plan)[0])
+    second.add(reports(plan)[1])
+    assert first.merge(second) == collect(plan, reports(plan)[:2])
+    assert second == collect(plan, reports(plan)[1:2])
+
+
+@PLANS
+def test_the_release_states_the_bits_of_the_plan(plan):
+    provenance = collect(plan, reports(plan)).release().provenance
+    assert provenance.bits == plan.bits == {"cap": 24, "gaussian": 12}[plan.mechanism]
+
+
+MEAN_SQUARE = 17592166279188 / 2**44
+
+
+def test_sums_of_cap_are_averaged_in_the_units_of_the_plan():
+    given_sums = np.array([[3, -2], [-2, 7]], dtype=np.int64) * 4096**2
+    plan = local.Plan(columns=["a", "b"], row_norm=2.0, epsilon=2.0)
+    average = sums.to_average(given_sums, plan, 5)
+    expected = (
+        4.0 / plan.cap.gain * (np.array([[0.6, -0.4], [-0.4, 1.4]]) - MEAN_SQUARE * np.eye(2))
+    )
+    assert average == pytest.approx(expected, rel=1e-14)
+
+
+def test_sums_of_gaussian_reports_are_averaged_in_the_units_of_the_plan():
+    given_sums = np.array([[3, -2], [-2, 7]], dtype=np.int64) * 16**6  # 4^12, of norm row_norm
+    plan = local.Plan(
+        columns=["a", "b"], row_norm=2.0, epsilon=2.0, delta=1e-6, mechanism="gaussian"
+    )
+    expected = 4.0 * np.array([[0.6, -0.4], [-0.4, 1.4]])
+    assert sums.to_average(given_sums, plan, 5) == pytest.approx(expected, rel=1e-14)
+
+
+def test_sums_of_zero_are_less_than_nothing_to_see():
+    average = sums.to_average(np.zeros((SIZE, SIZE), np.int64), CAP, 9)
+    expected = -MEAN_SQUARE * 4.0 / CAP.cap.gain * np.eye(SIZE)
+    assert average == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("size", [1, 2, 100, 512, 2896, 4096, 65_536])
+def test_every_block_is_exact_in_double_precision(size, monkeypatch):
+    largest = []
+
+    def count(seeds, size):
+        largest.append(len(seeds))
+        return 0
+
+    class Wide:
+        mechanism, n_columns = "cap", size
+
+    monkeypatch.setattr(sums, "_cap_sums", count)
+    many = np.broadcast_to(np.zeros(16, np.uint8), (1 << 25, 16))
+    sums.add_payloads(np.zeros((1, 1), np.int64), many, Wide)
+    assert sum(largest) == len(many)
+    assert max(largest) * size * 20074**2 < 2**53

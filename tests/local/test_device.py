@@ -1,4 +1,7 @@
 import dbm.dumb
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -111,3 +114,23 @@ def test_a_damaged_record_of_what_was_spent_stops_new_answers(record):
 def test_an_impossible_limit_is_refused(limit):
     with pytest.raises(ParameterError, match="most_epsilon"):
         local.Device(most_epsilon=limit)
+
+
+def test_two_threads_make_one_report(monkeypatch):
+    barrier, made = threading.Barrier(2), []
+
+    def slow(x, plan):
+        made.append(local.randomize(x, plan))
+        time.sleep(0.2)
+        return made[-1]
+
+    monkeypatch.setattr("dpcov.local.device.randomize", slow)
+    device = local.Device()
+
+    def ask(_):
+        barrier.wait()
+        return device.report([0.1, 0.2], PLAN)
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = set(pool.map(ask, range(2)))
+    assert (len(answers), len(made)) == (1, 1)

@@ -265,3 +265,25 @@ def test_the_noise_scale_covers_the_variance_of_constants_with_a_large_threshold
         assert stated >= exact * (1 - 1e-12)
     exact = 16 / kappa**2 * (2 + 4 * kappa * share + second * share**2)
     assert noise.diagonal**2 + 4 * noise.signal * 4 * share >= exact * (1 - 1e-12)
+
+
+@pytest.mark.claim("P14")
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_constants_of_a_slightly_larger_epsilon_are_refused(epsilon):
+    better = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=epsilon * (1 + 1e-6)).cap
+    with pytest.raises(ParameterError, match="do not pay"):
+        local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=epsilon, constants=better)
+
+
+@pytest.mark.claim("P14")
+def test_more_columns_than_the_proof_covers_are_refused():
+    names = [f"x{i}" for i in range(65_537)]
+    with pytest.raises(ParameterError, match="the number of columns"):
+        local.Plan(columns=names, row_norm=1.0, epsilon=1.0)
+    assert local.Plan(columns=names[1:], row_norm=1.0, epsilon=1.0).n_columns == 65_536
+
+
+def test_an_id_with_another_last_digit_is_refused():
+    other = PLAN.id[:-1] + ("0" if PLAN.id[-1] != "0" else "1")
+    with pytest.raises(PlanError, match="id is not that of its contents"):
+        local.Plan.from_json(changed(PLAN, id=other))
