@@ -330,6 +330,21 @@ def test_many_reports_count_all_or_none_when_a_block_fails(error, monkeypatch):
 
 
 @pytest.mark.claim("P16")
+def test_the_ids_of_reports_that_were_not_counted_are_forgotten(monkeypatch):
+    collector = collect(CAP, reports(CAP)[:10], idempotent=True)
+
+    def failing(*arguments):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "_Counted", failing)
+        with pytest.raises(MemoryError):
+            collector.add_many(reports(CAP))
+    assert collector == collect(CAP, reports(CAP)[:10], idempotent=True)
+    assert collector.add_many(reports(CAP)) == 110
+
+
+@pytest.mark.claim("P16")
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_report_whose_addition_fails_is_not_counted(idempotent, monkeypatch):
     monkeypatch.setattr(server, "_WAITING", 5)

@@ -123,7 +123,8 @@ class Plan:
         if self.payload_bytes > _MAX_PAYLOAD:
             raise ParameterError(
                 f"A Gaussian report for {len(columns)} columns would have {self.payload_bytes} "
-                f"bytes; at most {_MAX_PAYLOAD} are allowed. Use mechanism='cap' or fewer columns."
+                f"bytes; at most {_MAX_PAYLOAD} are allowed. Use mechanism='cap', without delta, "
+                "or fewer columns."
             )
 
     def _checked_constants(self) -> Cap | IntegerNoise:
