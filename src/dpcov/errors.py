@@ -14,6 +14,7 @@
     │   ├── MalformedReportError                   … wrong length or impossible contents
     │   ├── ForeignReportError                     … made for another plan, or simulated
     │   └── DuplicateReportError                   … counted already
+    ├── BudgetError            (ValueError)        a device was asked for more than it may spend
     ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
     ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
@@ -29,6 +30,7 @@ does an exception chained to it. Column names, shapes and types are public and m
 from __future__ import annotations
 
 __all__ = [
+    "BudgetError",
     "CorruptFileError",
     "DpcovError",
     "DuplicateReportError",
@@ -96,6 +98,10 @@ class ForeignReportError(ReportError):
 
 class DuplicateReportError(ReportError):
     """Two collectors that keep the ids of their reports counted the same report."""
+
+
+class BudgetError(DpcovError, ValueError):
+    """A plan would spend more than the owner of a device allows."""
 
 
 class SensitiveDataError(DpcovError, TypeError):

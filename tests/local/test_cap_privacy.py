@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
+from dpcov import local
+from dpcov.errors import ParameterError
 from dpcov.local import cap as device
 from dpcov.local import expansion
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import Cap, cap_epsilon, plan_cap
-from dpcov.privacy.cap import COIN
+from dpcov.privacy.cap import COIN, MAX_COLUMNS, _distance
 from dpcov.sensitive.rows import Grid, quantize_rows
 
 SEEDS = 256
@@ -301,3 +303,122 @@ def test_the_gain_is_the_second_moment_of_what_is_sent(epsilon):
         tail = 2 * mpmath.quad(lambda z: z**2 * mpmath.npdf(z), [t, mpmath.inf])
         second_moment = p * tail / q + (1 - p) * (1 - tail) / (1 - q)
         assert cap.gain == pytest.approx(float(second_moment - 1), rel=1e-9)
+
+
+def barely_more_than_its_share():
+    """A cap whose coin hardly leans toward the inside, at a threshold near 3."""
+    coin = math.ceil(math.erfc(3 / math.sqrt(2)) * COIN) + 1
+    low, high = 2.9, 3.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if math.erfc(middle / math.sqrt(2)) * COIN > coin else (low, middle)
+        )
+    return Cap(high + 1e-11, coin)
+
+
+@pytest.mark.claim("P14")
+def test_two_caps_of_different_shares_are_paid_for_when_the_coin_hardly_leans():
+    cap, distance = barely_more_than_its_share(), _distance(MAX_COLUMNS + 1)
+    q = cap.inside
+    both_inside = math.log((q + distance) / (q - distance))
+    one_inside = math.log(cap.coin / (COIN - cap.coin)) + math.log((1 - q) / q)
+    assert one_inside + distance / (q - distance) < 0.9 * both_inside
+    assert cap_epsilon(cap, n_columns=MAX_COLUMNS) >= both_inside
+
+
+@pytest.mark.claim("P14")
+def test_a_plan_refuses_a_coin_that_hardly_leans_at_a_tiny_epsilon():
+    names = [f"x{i}" for i in range(MAX_COLUMNS)]
+    cap = barely_more_than_its_share()
+    needed = cap_epsilon(cap, n_columns=MAX_COLUMNS)
+    with pytest.raises(ParameterError, match="do not pay"):
+        local.Plan(columns=names, row_norm=1.0, epsilon=0.9 * needed, constants=cap)
+    assert local.Plan(columns=names, row_norm=1.0, epsilon=needed, constants=cap).cap == cap
+
+
+@pytest.mark.claim("P14")
+def test_caps_of_half_the_seeds_or_more_are_paid_for_outside_as_well():
+    q = math.erfc(0.5 / math.sqrt(2))
+    cap, distance = Cap(0.5, math.floor(q * COIN) + 1), _distance(MAX_COLUMNS + 1)
+    both_outside = math.log((1 - q + distance) / (1 - q - distance))
+    assert cap_epsilon(cap, n_columns=MAX_COLUMNS) >= both_outside
+
+
+class Steps:
+    """Words from a seed, and all that is done with them: sizes of draws and of decisions."""
+
+    def __init__(self, seed, monkeypatch):
+        self._stream, self.steps = RandomStream.from_seed(seed), []
+        decide = device.in_cap
+
+        def counting(seeds, units, threshold):
+            self.steps.append(("decide", seeds.shape, units.shape))
+            return decide(seeds, units, threshold)
+
+        monkeypatch.setattr(device, "in_cap", counting)
+
+    def words(self, count):
+        self.steps.append(("draw", count))
+        return self._stream.words(count)
+
+
+@pytest.mark.claim("P14")
+def test_the_work_is_the_same_when_the_seeds_take_several_chunks():
+    cap = plan_cap(epsilon=1.0, n_columns=1000)
+    assert cap.steady_tries * 1001 > 2 * device._ENTRIES
+    works = set()
+    for place in (0, 500, 1000):
+        for seed in range(8):  # both sides of the coin
+            with pytest.MonkeyPatch.context() as patch:
+                stream = Steps(seed, patch)
+                device.draw_seed(np.eye(1001)[place], cap, stream)
+            works.add(tuple(stream.steps))
+    assert len(works) == 1
+    assert sum(step[1] for step in works.pop() if step[0] == "draw") == 1 + 2 * cap.steady_tries
+
+
+def test_a_device_sends_the_first_seed_that_will_do(monkeypatch):
+    fits = iter([[0, 0], [0, 1], [1, 1]])
+    drawn = []
+    monkeypatch.setattr(device, "_ENTRIES", 4)
+    monkeypatch.setattr(
+        device, "in_cap", lambda s, u, t: drawn.append(s.copy()) or np.array(next(fits), bool)
+    )
+    cap = Cap(0.5, COIN - 1)
+    monkeypatch.setattr(Cap, "steady_tries", 6)
+    sent = device.draw_seed(np.eye(2)[0], cap, RandomStream.from_seed(1))
+    assert sent.tobytes() == drawn[1][1].tobytes()
+
+
+@pytest.mark.claim("P14")
+@pytest.mark.parametrize("threshold", [0.5, 0.6745, 1.2, 3.0])
+def test_none_of_the_seeds_will_do_but_for_two_to_the_minus_32(threshold):
+    cap = Cap(threshold, COIN - 1)
+    rarer = max(cap.inside, 1 - cap.inside)
+    assert rarer**cap.steady_tries <= 2.0**-32
+    assert rarer ** (cap.steady_tries - 1) > 2.0**-32
+
+
+@pytest.mark.parametrize(("threshold", "share"), [(1.255, 2.0), (3.0, 1.5), (3.0, 300.0)])
+def test_the_variance_of_a_report_is_the_stated_polynomial_of_its_row(threshold, share):
+    cap = Cap(threshold, int(share * math.erfc(threshold / math.sqrt(2)) * COIN))
+    t, p = mpmath.mpf(cap.threshold), mpmath.mpf(cap.coin) / COIN
+    with mpmath.workdps(30):
+        q = mpmath.erfc(t / mpmath.sqrt(2))
+
+        def moment(power, whole):
+            tail = 2 * mpmath.quad(lambda z: z**power * mpmath.npdf(z), [t, mpmath.inf])
+            return float(p * tail / q + (1 - p) * (whole - tail) / (1 - q))
+
+        second, fourth = moment(2, 1), moment(4, 3)
+    kappa, term = cap.gain, cap.gain * (cap.threshold**2 - 3 - cap.gain)
+    for s, r in ((0.3, 0.5), (0.0, 0.4), (0.5, 0.5)):
+        # g = u z + a normal vector in the plane across u.
+        fourth_of_one = s**2 * fourth + 6 * s * (1 - s) * second + 3 * (1 - s) ** 2
+        on_diagonal = fourth_of_one - (1 + kappa * s) ** 2
+        assert on_diagonal == pytest.approx(2 + 4 * kappa * s + term * s**2, rel=1e-9)
+        cross = s * (1 - r) + r * (1 - s) - 4 * s * r
+        squares = s * r * fourth + cross * second + (1 - s) * (1 - r) + 2 * s * r
+        off_diagonal = squares - kappa**2 * s * r
+        assert off_diagonal == pytest.approx(1 + kappa * (s + r) + term * s * r, rel=1e-9)

@@ -22,7 +22,7 @@ from dpcov.errors import (
 )
 from dpcov.local import collector as server
 from dpcov.local import expansion, sums
-from dpcov.privacy import NoPromise, PureDP
+from dpcov.privacy import Cap, NoPromise, PureDP
 
 SIZE = 5
 NAMES = [f"x{i}" for i in range(SIZE)]
@@ -298,3 +298,213 @@ def test_a_release_is_the_documented_function_of_the_sums():
     density = math.exp(-(CAP.cap.threshold**2) / 2) / math.sqrt(2 * math.pi)
     gain = 2 * CAP.cap.threshold * density * math.expm1(2.0) / (1 + math.expm1(2.0) * q)
     assert collector.release().matrix == pytest.approx(4.0 / gain * expected, rel=1e-6)
+
+
+def fail_at(call, error, monkeypatch):
+    """Make the given call of the block sums fail, and the others work."""
+    working, calls = sums._cap_sums, itertools.count(1)
+
+    def failing(*arguments):
+        if next(calls) == call:
+            raise error
+        return working(*arguments)
+
+    monkeypatch.setattr(sums, "_cap_sums", failing)
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_many_reports_count_all_or_none_when_a_block_fails(error, monkeypatch):
+    collector = collect(CAP, reports(CAP)[:10], idempotent=True)
+    collector.add(reports(CAP)[10])
+    before = collect(CAP, reports(CAP)[:11], idempotent=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(sums, "_BLOCK_ENTRIES", 20 * SIZE)
+        fail_at(2, error, patch)
+        with pytest.raises(error):
+            collector.add_many(reports(CAP))
+    assert collector.n_reports == 11
+    assert collector == before
+    assert collector.add_many(reports(CAP)) == 109
+    assert collector == collect(CAP, reports(CAP), idempotent=True)
+
+
+@pytest.mark.claim("P16")
+def test_the_ids_of_reports_that_were_not_counted_are_forgotten(monkeypatch):
+    collector = collect(CAP, reports(CAP)[:10], idempotent=True)
+
+    def failing(*arguments):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "_Counted", failing)
+        with pytest.raises(MemoryError):
+            collector.add_many(reports(CAP))
+    assert collector == collect(CAP, reports(CAP)[:10], idempotent=True)
+    assert collector.add_many(reports(CAP)) == 110
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_report_whose_addition_fails_is_not_counted(idempotent, monkeypatch):
+    monkeypatch.setattr(server, "_WAITING", 5)
+    collector = local.Collector(CAP, idempotent=idempotent)
+    for report in reports(CAP)[:5]:
+        collector.add(report)
+    with monkeypatch.context() as patch:
+        fail_at(1, KeyboardInterrupt, patch)
+        with pytest.raises(KeyboardInterrupt):
+            collector.add(reports(CAP)[5])
+    assert collector.n_reports == 5
+    assert collector.add(reports(CAP)[5]) is True
+    assert collector == collect(CAP, reports(CAP)[:6], idempotent=idempotent)
+
+
+@pytest.mark.claim("P16")
+def test_a_merge_that_fails_changes_neither_collector(monkeypatch):
+    first, second = (local.Collector(CAP, idempotent=True) for _ in range(2))
+    first.add(reports(CAP)[0])
+    second.add(reports(CAP)[1])
+    with monkeypatch.context() as patch:
+        fail_at(2, MemoryError, patch)
+        with pytest.raises(MemoryError):
+            first.merge(second)
+    assert first == collect(CAP, reports(CAP)[:1], idempotent=True)
+    assert first.merge(second) == collect(CAP, reports(CAP)[:2], idempotent=True)
+    assert second == collect(CAP, reports(CAP)[1:2], idempotent=True)
+
+
+def test_a_release_with_other_constants_than_the_best_can_be_saved(tmp_path):
+    best = CAP.cap
+    for constants in (Cap(best.threshold + 0.01, best.coin), Cap(best.threshold, best.coin - 9)):
+        if dpcov.privacy.cap_epsilon(constants, n_columns=SIZE) > 2.0:
+            constants = Cap(constants.threshold, int(constants.coin * 0.9))
+        plan = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0, constants=constants)
+        release = collect(plan, reports(plan)).release()
+        release.save(tmp_path / "local.npz")
+        again = dpcov.Release.load(tmp_path / "local.npz")
+        assert again == release
+        assert again.provenance.cap == constants
+
+
+def test_a_file_whose_constants_do_not_pay_for_its_promise_is_refused(tmp_path):
+    release = collect(CAP, reports(CAP)).release()
+    facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
+    made = release.provenance
+    for cap in (Cap(CAP.cap.threshold, CAP.cap.coin + 2**12), None):
+        provenance = dpcov.Provenance(
+            made.version, made.mechanism, made.row_norm, made.bits, made.calibrated_for, cap
+        )
+        dpcov.Release(**(facts | {"provenance": provenance})).save(tmp_path / "weak.npz")
+        with pytest.raises(CorruptFileError, match=r"constants do not pay|origin"):
+            dpcov.Release.load(tmp_path / "weak.npz")
+
+
+@pytest.mark.parametrize("state", [None, 5, "state", [], {}])
+def test_what_is_no_state_is_refused(state):
+    with pytest.raises(ParameterError):
+        local.Collector.from_state(state)
+
+
+def test_ragged_sums_are_refused():
+    state = collect(CAP, reports(CAP)).state_dict()
+    with pytest.raises(ParameterError, match="damaged"):
+        local.Collector.from_state(state | {"sums": [[1, 2], [3]]})
+
+
+@pytest.mark.parametrize("items", [5, None, object()])
+def test_what_is_no_collection_of_reports_is_refused(items):
+    with pytest.raises(ReportError):
+        local.Collector(CAP).add_many(items)
+
+
+@pytest.mark.parametrize("plan", ["x", None, CAP.to_json()])
+def test_a_collector_needs_a_plan(plan):
+    with pytest.raises(ParameterError, match="Plan"):
+        local.Collector(plan)
+
+
+def table_of(items):
+    return np.array([list(item) for item in items], dtype=np.uint8)
+
+
+@PLANS
+@pytest.mark.parametrize("bit", [0x80, 0x01], ids=["simulated", "foreign"])
+def test_one_wrong_row_of_an_array_is_named_and_nothing_counts(plan, bit):
+    table = table_of(reports(plan)[:5])
+    table[3, 1 if bit == 0x80 else 17] ^= bit
+    collector = local.Collector(plan, idempotent=True)
+    with pytest.raises(ForeignReportError, match=r"Report 3: .* None of them was counted"):
+        collector.add_many(table)
+    assert collector == local.Collector(plan, idempotent=True)
+
+
+@pytest.mark.parametrize("place", [0, 15])
+def test_ids_that_differ_in_one_byte_both_count(place):
+    twin = bytearray(reports(CAP)[0])
+    twin[18 + place] ^= 1
+    collector = local.Collector(CAP, idempotent=True)
+    assert collector.add_many([reports(CAP)[0], bytes(twin)]) == 2
+    assert collector.add(bytes(twin)) is False
+
+
+@PLANS
+def test_reports_that_wait_in_the_other_collector_are_merged(plan):
+    first, second = local.Collector(plan), local.Collector(plan)
+    first.add(reports(plan)[0])
+    second.add(reports(plan)[1])
+    assert first.merge(second) == collect(plan, reports(plan)[:2])
+    assert second == collect(plan, reports(plan)[1:2])
+
+
+@PLANS
+def test_the_release_states_the_bits_of_the_plan(plan):
+    provenance = collect(plan, reports(plan)).release().provenance
+    assert provenance.bits == plan.bits == {"cap": 24, "gaussian": 12}[plan.mechanism]
+
+
+MEAN_SQUARE = 17592166279188 / 2**44
+
+
+def test_sums_of_cap_are_averaged_in_the_units_of_the_plan():
+    given_sums = np.array([[3, -2], [-2, 7]], dtype=np.int64) * 4096**2
+    plan = local.Plan(columns=["a", "b"], row_norm=2.0, epsilon=2.0)
+    average = sums.to_average(given_sums, plan, 5)
+    expected = (
+        4.0 / plan.cap.gain * (np.array([[0.6, -0.4], [-0.4, 1.4]]) - MEAN_SQUARE * np.eye(2))
+    )
+    assert average == pytest.approx(expected, rel=1e-14)
+
+
+def test_sums_of_gaussian_reports_are_averaged_in_the_units_of_the_plan():
+    given_sums = np.array([[3, -2], [-2, 7]], dtype=np.int64) * 16**6  # 4^12, of norm row_norm
+    plan = local.Plan(
+        columns=["a", "b"], row_norm=2.0, epsilon=2.0, delta=1e-6, mechanism="gaussian"
+    )
+    expected = 4.0 * np.array([[0.6, -0.4], [-0.4, 1.4]])
+    assert sums.to_average(given_sums, plan, 5) == pytest.approx(expected, rel=1e-14)
+
+
+def test_sums_of_zero_are_less_than_nothing_to_see():
+    average = sums.to_average(np.zeros((SIZE, SIZE), np.int64), CAP, 9)
+    expected = -MEAN_SQUARE * 4.0 / CAP.cap.gain * np.eye(SIZE)
+    assert average == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("size", [1, 2, 100, 512, 2896, 4096, 65_536])
+def test_every_block_is_exact_in_double_precision(size, monkeypatch):
+    largest = []
+
+    def count(seeds, size):
+        largest.append(len(seeds))
+        return 0
+
+    class Wide:
+        mechanism, n_columns = "cap", size
+
+    monkeypatch.setattr(sums, "_cap_sums", count)
+    many = np.broadcast_to(np.zeros(16, np.uint8), (1 << 25, 16))
+    sums.add_payloads(np.zeros((1, 1), np.int64), many, Wide)
+    assert sum(largest) == len(many)
+    assert max(largest) * size * 20074**2 < 2**53

@@ -1,5 +1,6 @@
 """Claim P15: Gaussian reports pay for a sensitivity of √2."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -126,3 +127,17 @@ def test_each_entry_has_the_noise_of_its_place():
         assert stats.kstest(entries / scale, "norm").pvalue > 1e-4
         assert stats.kstest(entries / (1.3 * scale), "norm").pvalue < 1e-6
         assert stats.kstest(entries / (0.7 * scale), "norm").pvalue < 1e-6
+
+
+@pytest.mark.claim("P15")
+@given(promises)
+def test_the_smallest_scales_that_pay_do_and_one_less_does_not(promise):
+    noise = integers.plan_noise(promise)
+    needed = integers._squared_noise(promise, noise.bits)
+    off_diagonal = math.isqrt(math.ceil(needed / 2) - 1) + 1
+    diagonal = math.isqrt(math.ceil(needed) - 1) + 1
+    assert integers.IntegerNoise(noise.bits, off_diagonal, diagonal).pays_for(promise)
+    if off_diagonal > 1:
+        assert not integers.IntegerNoise(noise.bits, off_diagonal - 1, diagonal).pays_for(promise)
+    if diagonal > 1:
+        assert not integers.IntegerNoise(noise.bits, off_diagonal, diagonal - 1).pays_for(promise)

@@ -228,3 +228,62 @@ def test_cap_needs_fewer_people_than_gaussian_reports():
 def test_an_impossible_correlation_is_refused(correlation):
     with pytest.raises(ParameterError, match="correlation"):
         PLAN.people_needed(correlation)
+
+
+def test_a_gaussian_plan_that_would_exhaust_a_device_is_refused():
+    names = [f"x{i}" for i in range(20_000)]
+    with pytest.raises(ParameterError, match="Use mechanism='cap', without delta"):
+        local.Plan(columns=names, row_norm=1.0, epsilon=1.0, delta=1e-6, mechanism="gaussian")
+    columns = [{"name": name, "shift": 0.0, "scale": 1.0} for name in names]
+    with pytest.raises(PlanError, match="fewer columns"):
+        local.Plan.from_json(changed(GAUSSIAN, columns=columns))
+
+
+def test_numpy_integers_are_plain_integers_in_a_plan():
+    noise = GAUSSIAN.noise
+    same = IntegerNoise(*(np.int64(v) for v in (noise.bits, noise.off_diagonal, noise.diagonal)))
+    assert {type(same.bits), type(same.off_diagonal), type(same.diagonal)} == {int}
+    assert replace(GAUSSIAN, constants=same).to_json() == GAUSSIAN.to_json()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 8.0, 20.0])
+def test_the_best_constants_need_no_second_order_term(epsilon):
+    cap = local.Plan(columns=["a"], row_norm=1.0, epsilon=epsilon).cap
+    assert cap.signal == 1 / cap.gain
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_the_noise_scale_covers_the_variance_of_constants_with_a_large_threshold(share):
+    cap = Cap(3.0, math.ceil(2 * math.erfc(3 / math.sqrt(2)) * 2**32))
+    plan = local.Plan(columns=["a", "b"], row_norm=2.0, epsilon=1.0, constants=cap)
+    noise, kappa, t = plan.noise_scale(1), cap.gain, cap.threshold
+    assert t**2 - 3 - kappa > 0
+    second = kappa * (t**2 - 3 - kappa)
+    for s_i, s_j in ((share, 1 - share), (share / 2, share / 2)):
+        exact = 16 / kappa**2 * (1 + kappa * (s_i + s_j) + second * s_i * s_j)
+        stated = noise.off_diagonal**2 + noise.signal * 4 * (s_i + s_j)
+        assert stated >= exact * (1 - 1e-12)
+    exact = 16 / kappa**2 * (2 + 4 * kappa * share + second * share**2)
+    assert noise.diagonal**2 + 4 * noise.signal * 4 * share >= exact * (1 - 1e-12)
+
+
+@pytest.mark.claim("P14")
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_constants_of_a_slightly_larger_epsilon_are_refused(epsilon):
+    better = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=epsilon * (1 + 1e-6)).cap
+    with pytest.raises(ParameterError, match="do not pay"):
+        local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=epsilon, constants=better)
+
+
+@pytest.mark.claim("P14")
+def test_more_columns_than_the_proof_covers_are_refused():
+    names = [f"x{i}" for i in range(65_537)]
+    with pytest.raises(ParameterError, match="the number of columns"):
+        local.Plan(columns=names, row_norm=1.0, epsilon=1.0)
+    assert local.Plan(columns=names[1:], row_norm=1.0, epsilon=1.0).n_columns == 65_536
+
+
+def test_an_id_with_another_last_digit_is_refused():
+    other = PLAN.id[:-1] + ("0" if PLAN.id[-1] != "0" else "1")
+    with pytest.raises(PlanError, match="id is not that of its contents"):
+        local.Plan.from_json(changed(PLAN, id=other))

@@ -67,3 +67,25 @@ def test_the_detectable_correlation_is_its_formula(noise):
     middle = np.median(noise.variances)
     sd = np.sqrt(middle**2 / noise.n_rows + noise.off_diagonal**2)
     assert smallest_detectable_correlation(noise) == pytest.approx(cutoff * sd / middle)
+
+
+GROWING = NoiseModel(np.array([1.0, 2.0, 0.5]), 50, 0.1, 0.2, signal_noise=0.01)
+
+
+def test_the_standard_error_of_an_edge_counts_noise_that_grows():
+    matrix, covariance = np.diag([1.0, 2.0, 0.5]), np.diag([1.0, 2.0, 0.5])
+    matrix[0, 1] = matrix[1, 0] = 9.0
+    covariance[0, 1] = covariance[1, 0] = 0.7
+    edges = find_edges(matrix, covariance, GROWING, ("a", "b", "c"), 0.05)
+    assert (edges.first, edges.second) == (("a",), ("b",))
+    expected = np.sqrt((1.0 * 2.0 + 0.49) / 50 + 0.01 + 0.01 * (1.0 + 2.0))
+    assert edges.standard_error == pytest.approx([expected])
+
+
+@pytest.mark.parametrize("variance", [None, 2.0])
+def test_the_smallest_detectable_correlation_counts_noise_that_grows(variance):
+    v = 1.0 if variance is None else variance  # the median
+    sd = np.sqrt(v**2 / 50 + 0.01 + 2 * 0.01 * v) / v
+    cutoff = stats.norm.isf(0.05 / (2 * 3))
+    found = smallest_detectable_correlation(GROWING, variance)
+    assert found == pytest.approx(cutoff * sd)

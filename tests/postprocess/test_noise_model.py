@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dpcov import NoiseScale, Release
 from dpcov.postprocess.diagonal import shrink_diagonal
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from postprocess.simulation import release_of
@@ -62,3 +63,24 @@ def test_noise_that_grows_with_the_variances_is_added_to_the_diagonal():
 def test_a_pair_of_equal_columns_has_the_variance_of_its_block():
     model = NoiseModel(np.array([2.0, 2.0]), 50, 0.1, 0.2, signal_noise=0.01)
     assert model.pair_variance(2.0) == pytest.approx(model.block(slice(None))[0, 1])
+
+
+def test_the_variance_of_a_pair_is_sampling_plus_noise_plus_growth():
+    assert GROWING.pair_variance(3.0) == pytest.approx(9.0 / 50 + 0.01 + 2 * 0.01 * 3.0)
+
+
+def test_the_variance_of_the_diagonal_is_sampling_plus_noise_plus_four_times_the_growth():
+    expected = [2 * v**2 / 50 + 0.04 + 4 * 0.01 * v for v in (1.0, 2.0, 0.3)]
+    assert GROWING.diagonal_variance() == pytest.approx(expected)
+
+
+def test_the_model_of_a_release_takes_over_how_the_noise_grows():
+    release = release_of(np.diag(np.linspace(0.5, 1.5, 30)), n_rows=500)
+    facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
+    noise = NoiseScale(0.1, 0.2, 0.01)
+    model = NoiseModel.of(Release(**(facts | {"noise_scale": noise})))
+    assert model.signal_noise == 0.01
+    expected = shrink_diagonal(
+        np.diag(release.matrix), noise_scale=0.2, n_rows=500, signal_noise=0.01
+    )
+    assert (model.variances == expected).all()

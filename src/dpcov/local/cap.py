@@ -13,7 +13,7 @@ from dpcov.local.expansion import SEED_BYTES, expand_normals
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import Cap
 
-__all__ = ["draw_seed", "draw_seeds", "in_cap", "lift_rows"]
+__all__ = ["draw_seed", "draw_seeds", "draw_uniform", "in_cap", "lift_rows"]
 
 _CHUNK = 64  # of coordinates: the rounding error that claim P14 allows rests on it
 _ENTRIES = 1 << 15  # normals at a time: their arrays stay in the cache
@@ -82,19 +82,23 @@ def draw_seed(unit: Array, cap: Cap, stream: RandomStream) -> Seeds:
 
     The number of seeds that are looked at is the same for all rows, coins and answers: the
     time until the first one that will do would tell the coin, and with it more than ε
-    allows. Only with a probability of 2^-32 must the device look at as many again.
+    allows. Nor does the work depend on how many of them will do, which the coin decides as
+    well: of each chunk one seed is kept. Only with a probability of 2^-32 must the device
+    look at as many again.
     """
     inside = bool(stream.words(1)[0] >> np.uint64(32) < cap.coin)
     at_a_time = max(1, _ENTRIES // len(unit))
+    starts = range(0, cap.steady_tries, at_a_time)
+    firsts = np.empty((len(starts), SEED_BYTES), dtype=np.uint8)
+    found = np.empty(len(starts), dtype=np.bool_)
     while True:
-        found = []
-        for start in range(0, cap.steady_tries, at_a_time):
-            count = min(at_a_time, cap.steady_tries - start)
-            seeds = _draw_uniform(count, stream)
-            found.append(seeds[in_cap(seeds, unit[None], cap.threshold) == inside])
-        chosen = np.concatenate(found)
-        if len(chosen):
-            return chosen[0]  # type: ignore[no-any-return]
+        for chunk, start in enumerate(starts):
+            seeds = draw_uniform(min(at_a_time, cap.steady_tries - start), stream)
+            fits = in_cap(seeds, unit[None], cap.threshold) == inside
+            place = fits.argmax()
+            firsts[chunk], found[chunk] = seeds[place], fits[place]
+        if found.any():
+            return firsts[found.argmax()]  # type: ignore[no-any-return]
 
 
 def draw_seeds(units: Array, cap: Cap, stream: RandomStream) -> Seeds:
@@ -108,13 +112,14 @@ def draw_seeds(units: Array, cap: Cap, stream: RandomStream) -> Seeds:
     for start in range(0, len(units), at_a_time):
         pending = np.arange(start, min(start + at_a_time, len(units)))
         while len(pending):
-            seeds = _draw_uniform(len(pending), stream)
+            seeds = draw_uniform(len(pending), stream)
             fits = in_cap(seeds, units[pending], cap.threshold) == inside[pending]
             result[pending[fits]] = seeds[fits]
             pending = pending[~fits]
     return result
 
 
-def _draw_uniform(count: int, stream: RandomStream) -> Seeds:
+def draw_uniform(count: int, stream: RandomStream) -> Seeds:
+    """Draw 16 random bytes for each of `count`: seeds, or ids of reports."""
     words = stream.words(2 * count).astype("<u8", copy=False)
     return words.view(np.uint8).reshape(count, SEED_BYTES)

@@ -6,8 +6,9 @@ the same bytes. It never sees a row: what it is given was randomized before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,14 @@ _WAITING, _WAITING_BYTES = 1024, 1 << 22  # single reports are summed by so many
 _MAX_SUM = 1 << 62
 
 Integers = npt.NDArray[np.int64]
+
+
+class _Counted(NamedTuple):
+    """What was counted. Replaced as a whole, so that no failure leaves half of a change."""
+
+    sums: Integers
+    n_summed: int
+    waiting: list[Reports]  # one report each, not in the sums yet
 
 
 class Collector:
@@ -69,18 +78,17 @@ class Collector:
     """
 
     def __init__(self, plan: Plan, *, idempotent: bool = False, simulated: bool = False) -> None:
+        if not isinstance(plan, Plan):
+            raise ParameterError("A collector needs a Plan.")
         self.plan = plan
         self.simulated = simulated
-        size = plan.n_columns
-        self._sums: Integers = np.zeros((size, size), dtype=np.int64)
-        self._n_reports = 0
+        self._counted = _Counted(self._zeros(), 0, [])
         self._ids: set[bytes] | None = set() if idempotent else None
-        self._waiting: list[Reports] = []
 
     @property
     def n_reports(self) -> int:
         """How many reports were counted."""
-        return self._n_reports
+        return self._counted.n_summed + len(self._counted.waiting)
 
     def add(self, report: bytes) -> bool:
         """Count one report.
@@ -98,17 +106,18 @@ class Collector:
         """
         parsed = parse_report(report, self.plan, simulated=self.simulated)
         self._check_room(1)
-        parsed = self._new_ones(parsed)
-        if len(parsed):
-            self._waiting.append(parsed)
-            self._n_reports += 1
-            waiting = len(self._waiting)
-            if waiting >= _WAITING or waiting * self.plan.payload_bytes >= _WAITING_BYTES:
-                self._flush()
-        return len(parsed) == 1
+        parsed, ids = self._new_ones(parsed)
+        if not len(parsed):
+            return False
+        waiting = len(self._counted.waiting)
+        if waiting >= _WAITING or waiting * self.plan.payload_bytes >= _WAITING_BYTES:
+            self._flush()  # before this report is counted: if it fails, nothing has changed
+        with self._remembered(ids):
+            self._counted.waiting.append(parsed)
+        return True
 
     def add_many(self, reports: Iterable[bytes] | npt.NDArray[np.uint8]) -> int:
-        """Count many reports, all or none.
+        """Count many reports, all or none, whatever goes wrong.
 
         Parameters
         ----------
@@ -122,9 +131,13 @@ class Collector:
         """
         parsed = parse_reports(reports, self.plan, simulated=self.simulated)
         self._check_room(len(parsed))
-        parsed = self._new_ones(parsed)
-        add_payloads(self._sums, parsed.payloads, self.plan)
-        self._n_reports += len(parsed)
+        parsed, ids = self._new_ones(parsed)
+        if len(parsed):
+            sums, n_summed, waiting = self._counted
+            total = self._sums_of(parsed.payloads)
+            total += sums
+            with self._remembered(ids):
+                self._counted = _Counted(total, n_summed + len(parsed), waiting)
         return len(parsed)
 
     def merge(self, other: Collector) -> Collector:
@@ -137,17 +150,16 @@ class Collector:
         """
         self._check_kin(other)
         self._check_room(other.n_reports)
-        if self._ids is not None and other._ids is not None:
-            if not self._ids.isdisjoint(other._ids):
-                raise DuplicateReportError(
-                    "Both collectors counted the same report. Send a person's retries to one "
-                    "collector, for example by the first byte of the report id."
-                )
-            self._ids |= other._ids
-        self._flush()
-        other._flush()
-        self._sums += other._sums
-        self._n_reports += other._n_reports
+        ids = other._ids or set()
+        if not ids.isdisjoint(self._ids or set()):
+            raise DuplicateReportError(
+                "Both collectors counted the same report. Send a person's retries to one "
+                "collector, for example by the first byte of the report id."
+            )
+        mine, theirs = self._flush(), other._flush()
+        total = mine.sums + theirs.sums
+        with self._remembered(ids):
+            self._counted = _Counted(total, mine.n_summed + theirs.n_summed, [])
         return self
 
     def release(self) -> Release:
@@ -156,14 +168,13 @@ class Collector:
         The number of reports is public. More reports may be added afterwards: everything
         is post-processing of reports that were paid for on the devices.
         """
-        if self._n_reports == 0:
+        if self.n_reports == 0:
             raise ParameterError("There is nothing to release: no report was counted.")
-        self._flush()
-        plan = self.plan
+        plan, counted = self.plan, self._flush()
         return Release(
-            matrix=to_average(self._sums, plan, self._n_reports),
-            noise_scale=plan.noise_scale(self._n_reports),
-            n_rows=self._n_reports,
+            matrix=to_average(counted.sums, plan, counted.n_summed),
+            noise_scale=plan.noise_scale(counted.n_summed),
+            n_rows=counted.n_summed,
             columns=plan.columns,
             provenance=Provenance(
                 version=__version__,
@@ -171,6 +182,7 @@ class Collector:
                 row_norm=plan.row_norm,
                 bits=plan.bits,
                 calibrated_for=plan.promise,
+                cap=plan.cap if plan.mechanism == "cap" else None,
             ),
             simulated=self.simulated,
         )
@@ -180,12 +192,12 @@ class Collector:
 
         Two collectors that counted the same reports have the same state, to the bit.
         """
-        self._flush()
+        counted = self._flush()
         return {
             "format": _STATE,
             "plan": self.plan.to_json(),
-            "n_reports": self._n_reports,
-            "sums": self._sums.copy(),
+            "n_reports": counted.n_summed,
+            "sums": counted.sums.copy(),
             "ids": None if self._ids is None else b"".join(sorted(self._ids)),
             "simulated": self.simulated,
         }
@@ -193,11 +205,16 @@ class Collector:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Collector:
         """Make the collector of a state again, or refuse a state that makes no sense."""
-        if set(state) != _STATE_KEYS or state["format"] != _STATE:
+        if (
+            not isinstance(state, Mapping)
+            or set(state) != _STATE_KEYS
+            or not isinstance(state["format"], str)
+            or state["format"] != _STATE
+        ):
             raise ParameterError("The state is not that of a collector of this version.")
         plan, ids = Plan.from_json(state["plan"]), state["ids"]
         count = check_count("n_reports", state["n_reports"], low=0)
-        sums = np.array(state["sums"])
+        sums = _array_of(state["sums"])
         size = plan.n_columns
         well_formed = (
             sums.shape == (size, size)
@@ -211,7 +228,7 @@ class Collector:
             raise ParameterError("The state of the collector is damaged.")
         result = cls(plan, idempotent=ids is not None, simulated=state["simulated"])
         result._check_room(count)
-        result._sums, result._n_reports = sums, count
+        result._counted = _Counted(sums, count, [])
         if ids is not None:
             starts = range(0, len(ids), ID_BYTES)
             result._ids = {ids[start : start + ID_BYTES] for start in starts}
@@ -222,39 +239,63 @@ class Collector:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Collector):
             return NotImplemented
-        self._flush()
-        other._flush()
+        mine, theirs = self._flush(), other._flush()
         return (
-            (self.plan, self.simulated, self._n_reports, self._ids)
-            == (other.plan, other.simulated, other._n_reports, other._ids)
-        ) and np.array_equal(self._sums, other._sums)
+            (self.plan, self.simulated, mine.n_summed, self._ids)
+            == (other.plan, other.simulated, theirs.n_summed, other._ids)
+        ) and np.array_equal(mine.sums, theirs.sums)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         plan = self.plan
-        return f"Collector({self._n_reports} reports, {plan.n_columns} columns, {plan.mechanism})"
+        return f"Collector({self.n_reports} reports, {plan.n_columns} columns, {plan.mechanism})"
 
-    def _new_ones(self, reports: Reports) -> Reports:
-        """Return the reports that were not counted yet, and remember them."""
+    def _new_ones(self, reports: Reports) -> tuple[Reports, set[bytes]]:
+        """Return the reports that were not counted yet, and the ids to remember."""
+        ids: set[bytes] = set()
         if self._ids is None:
-            return reports
+            return reports, ids
         fresh = []
         octets = np.ascontiguousarray(reports.ids).tobytes()
         for place in range(len(reports)):
             report_id = octets[place * ID_BYTES : (place + 1) * ID_BYTES]
-            if report_id not in self._ids:
-                self._ids.add(report_id)
+            if report_id not in self._ids and report_id not in ids:
+                ids.add(report_id)
                 fresh.append(place)
-        return reports[np.array(fresh, dtype=np.intp)]
+        return reports[np.array(fresh, dtype=np.intp)], ids
 
-    def _flush(self) -> None:
-        if self._waiting:
-            add_payloads(self._sums, np.concatenate([r.payloads for r in self._waiting]), self.plan)
-            self._waiting = []
+    @contextmanager
+    def _remembered(self, ids: set[bytes]) -> Iterator[None]:
+        """Remember new ids while the reports are counted, and forget them if that fails."""
+        try:
+            if self._ids is not None:
+                self._ids |= ids
+            yield
+        except BaseException:
+            if self._ids is not None:
+                self._ids -= ids
+            raise
+
+    def _flush(self) -> _Counted:
+        """Put the waiting reports into the sums."""
+        sums, n_summed, waiting = self._counted
+        if waiting:
+            total = self._sums_of(np.concatenate([reports.payloads for reports in waiting]))
+            total += sums
+            self._counted = _Counted(total, n_summed + len(waiting), [])
+        return self._counted
+
+    def _sums_of(self, payloads: npt.NDArray[np.uint8]) -> Integers:
+        total = self._zeros()
+        add_payloads(total, payloads, self.plan)
+        return total
+
+    def _zeros(self) -> Integers:
+        return np.zeros((self.plan.n_columns,) * 2, dtype=np.int64)
 
     def _check_room(self, more: int) -> None:
-        if (self._n_reports + more) * largest_entry(self.plan) > _MAX_SUM:
+        if (self.n_reports + more) * largest_entry(self.plan) > _MAX_SUM:
             raise ParameterError(
                 "A collector has no room for more reports: 64 bits would overflow."
             )
@@ -268,3 +309,10 @@ class Collector:
             raise ForeignReportError("Collectors of different plans cannot be merged.")
         if (self._ids is None) != (other._ids is None):
             raise ParameterError("Collectors merge only if both are idempotent, or neither.")
+
+
+def _array_of(values: object) -> npt.NDArray[Any]:
+    try:
+        return np.array(values)
+    except Exception:  # ragged, or worse: a state comes from outside
+        raise ParameterError("The state of the collector is damaged.") from None

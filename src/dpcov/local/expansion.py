@@ -8,7 +8,7 @@ Each block is two little-endian 64-bit words; coordinate i is word i.
 
 The normals. A word with top bit b and remaining bits v stands for the real number
 
-    g = (−1)^b · Φ⁻¹(1 − (v + ½) / 2^64),
+    g = (−1)^b · −Φ⁻¹((v + ½) / 2^64),
 
 which a *device* computes in floating point, with an error of at most 2^-48 max(1, |g|).
 

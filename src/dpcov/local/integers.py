@@ -48,9 +48,10 @@ class IntegerNoise:
     diagonal: int
 
     def __post_init__(self) -> None:
-        check_count("bits", self.bits, low=4, high=_BITS)
+        object.__setattr__(self, "bits", check_count("bits", self.bits, low=4, high=_BITS))
         for name in ("off_diagonal", "diagonal"):
-            check_count(name, getattr(self, name), low=1, high=MAX_SCALE >> 6)
+            scale = check_count(name, getattr(self, name), low=1, high=MAX_SCALE >> 6)
+            object.__setattr__(self, name, scale)
 
     @property
     def largest(self) -> int:

@@ -20,7 +20,7 @@ from dpcov.local.integers import IntegerNoise, plan_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, Neighbors, PureDP, cap_epsilon, plan_cap
-from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale
+from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale, cap_noise
 
 __all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "MISSING", "Plan"]
 
@@ -32,6 +32,7 @@ ID_BYTES = 16
 HEADER_BYTES = 2 + 2 * ID_BYTES
 """Around the payload of a report: version, kind, plan id, report id."""
 _FAMILY_ERROR = 0.05
+_MAX_PAYLOAD = 1 << 26  # a server must not be able to exhaust a device
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +120,12 @@ class Plan:
         if isinstance(promise, ApproxDP):
             object.__setattr__(self, "delta", promise.delta)
         object.__setattr__(self, "constants", self._checked_constants())
+        if self.payload_bytes > _MAX_PAYLOAD:
+            raise ParameterError(
+                f"A Gaussian report for {len(columns)} columns would have {self.payload_bytes} "
+                f"bytes; at most {_MAX_PAYLOAD} are allowed. Use mechanism='cap', without delta, "
+                "or fewer columns."
+            )
 
     def _checked_constants(self) -> Cap | IntegerNoise:
         promise, size = self.promise, len(self.columns)
@@ -210,15 +217,14 @@ class Plan:
         Notes
         -----
         For cap, with κ the gain and s = u_i², the variance of one report is
-        (1 + κ (s_i + s_j))/κ² off the diagonal and twice that on it, up to terms of
-        second order in s that make it smaller than that plus sampling error.
+        (1 + κ (s_i + s_j))/κ² off the diagonal and twice that on it, plus a term of second
+        order in s. That term is negative for the constants that a plan computes, and left
+        out; where constants from outside make it positive, `signal` bounds it from above.
         """
         n_people = check_count("n_people", n_people, low=1)
-        root = math.sqrt(n_people)
         if self.mechanism == "cap":
-            sd = self.row_norm**2 / self.cap.gain
-            signal = self.row_norm**2 / (self.cap.gain * n_people)
-            return NoiseScale(sd / root, math.sqrt(2) * sd / root, signal)
+            return cap_noise(self.cap, row_norm=self.row_norm, n_rows=n_people)
+        root = math.sqrt(n_people)
         cell = (self.row_norm / (1 << self.bits)) ** 2
         return NoiseScale(self.noise.off_diagonal * cell / root, self.noise.diagonal * cell / root)
 

@@ -20,7 +20,7 @@ from dpcov.privacy import Cap
 if TYPE_CHECKING:
     from dpcov.local.plan import Plan
 
-__all__ = ["plan_from_json", "plan_id", "plan_to_json"]
+__all__ = ["canonical_form", "plan_from_json", "plan_id", "plan_to_json"]
 
 _FORMAT, _VERSION = "dpcov local plan", 1
 _MAX_TEXT = 1 << 24

@@ -7,16 +7,17 @@ is the only room of the local model that sees a row.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InputError
-from dpcov.local.cap import draw_seed, draw_seeds, lift_rows
+from dpcov.errors import InputError, ParameterError
+from dpcov.local.cap import draw_seed, draw_seeds, draw_uniform, lift_rows
 from dpcov.local.gaussian import noisy_products
 from dpcov.local.integers import pack
-from dpcov.local.plan import ID_BYTES, Plan
+from dpcov.local.plan import Plan
 from dpcov.local.report import encode_reports
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.sensitive.rows import Grid, quantize_rows
@@ -31,8 +32,10 @@ def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
 
     Parameters
     ----------
-    x : sequence, array or mapping
-        The person's row: a number for each column, in the order of the plan or by name.
+    x : sequence, array, mapping or pandas Series
+        The person's row: a number for each column, in the order of the plan; by name for a
+        mapping and for whatever has labels. NaN, infinities, None and masked cells are
+        missing: see `Plan`.
     plan : Plan
         What the server published.
     seed : int, optional
@@ -65,10 +68,11 @@ def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
     >>> len(randomize({"a": 0.3, "b": -0.5}, plan))
     50
     """
+    _check_plan(plan)
     rows = _one_row(x, plan)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     whole = _whole_rows(rows, plan)
-    report_id = _draw_ids(1, stream)
+    report_id = draw_uniform(1, stream)
     if plan.mechanism == "cap":
         payload = draw_seed(lift_rows(whole, plan.bits)[0], plan.cap, stream)[None]
     else:
@@ -102,11 +106,18 @@ def simulate_reports(
     >>> simulate_reports(np.zeros((1000, 2)), plan, seed=1).shape
     (1000, 50)
     """
-    if rows.ndim != 2 or rows.shape[1] != plan.n_columns or rows.dtype.kind not in "biuf":
-        raise InputError("rows must hold a number for each person and column of the plan.")
+    _check_plan(plan)
+    if (
+        not isinstance(rows, np.ndarray)
+        or rows.ndim != 2
+        or rows.shape[1] != plan.n_columns
+        or rows.dtype.kind not in "biuf"
+    ):
+        raise InputError("rows must be an array: a number for each person and column of the plan.")
+    rows = _filled(rows)
     stream = RandomStream.from_seed(seed)
     whole = _whole_rows(rows, plan)
-    ids = _draw_ids(len(rows), stream)
+    ids = draw_uniform(len(rows), stream)
     if plan.mechanism == "cap":
         payloads = draw_seeds(lift_rows(whole, plan.bits), plan.cap, stream)
     else:
@@ -116,19 +127,82 @@ def simulate_reports(
     return encode_reports(plan, ids, payloads, simulated=True)
 
 
+def _check_plan(plan: object) -> None:
+    if not isinstance(plan, Plan):
+        raise ParameterError("plan must be a Plan; read the server's text with Plan.from_json.")
+
+
 def _one_row(x: object, plan: Plan) -> npt.NDArray[np.float64]:
-    if isinstance(x, Mapping):
-        if set(x) != set(plan.columns):
-            raise InputError("The row must have a value for each column of the plan, by name.")
-        x = [x[name] for name in plan.columns]
     problem = f"The row must be {plan.n_columns} real numbers, one for each column of the plan."
+    if hasattr(x, "items"):  # a mapping, or a Series: labels decide, not the order
+        x = _by_name(x, plan)
+        problem = "The row must have one real number for each column of the plan, by name."
     try:
-        row = np.asarray(x)
+        row = _numbers(x)
     except Exception:  # whatever an object says about itself may hold data
-        row = np.empty(0, dtype=object)
-    if row.shape != (plan.n_columns,) or row.dtype.kind not in "biuf":
+        row = None
+    if row is None or row.shape != (plan.n_columns,):
         raise InputError(problem)
-    return row.astype(np.float64)[None]
+    return row[None]
+
+
+def _by_name(x: Any, plan: Plan) -> list[object] | None:
+    try:
+        items = [(label, cell) for label, cell in x.items()]
+        cells = dict(items)
+        fits = len(items) == len(cells) and set(cells) == set(plan.columns)
+    except Exception:  # see above
+        fits = False
+    if not fits:
+        raise InputError(
+            "The row must have a value for each column of the plan, by name, and no others. "
+            "Without names, give a list or an array in the order of the plan."
+        )
+    return [cells[name] for name in plan.columns]
+
+
+def _numbers(x: object) -> npt.NDArray[np.float64] | None:
+    """Return cells as floats, NaN where they are missing, or None if they are no numbers."""
+    if isinstance(x, Sequence) and not isinstance(x, str | bytes):
+        x = [_number(cell) if _is_missing(cell) or _is_long(cell) else cell for cell in x]
+    row = _filled(x) if isinstance(x, np.ndarray) else np.asarray(x)
+    if row.dtype == object and row.ndim == 1:
+        return np.array([_number(cell) for cell in row.tolist()], dtype=np.float64)
+    if row.dtype.kind not in "biuf":
+        return None
+    with np.errstate(all="ignore"):  # a warning would be about the data
+        return row.astype(np.float64)
+
+
+def _filled(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array with NaN in the place of masked cells."""
+    if not isinstance(rows, np.ma.MaskedArray):
+        return rows
+    if rows.dtype.kind not in "biuf":
+        return np.ma.filled(rows.astype(object), np.nan)
+    with np.errstate(all="ignore"):
+        return np.ma.filled(rows.astype(np.float64), np.nan)
+
+
+def _is_missing(cell: object) -> bool:
+    # pandas has a missing value of its own, which is neither a number nor comparable.
+    return cell is None or cell is np.ma.masked or type(cell).__name__ == "NAType"
+
+
+def _is_long(cell: object) -> bool:
+    return isinstance(cell, int) and cell.bit_length() > 63
+
+
+def _number(cell: object) -> float:
+    """Return one cell as a float; integers may be longer than 64 bits."""
+    if _is_missing(cell):
+        return np.nan
+    if not isinstance(cell, Real | np.bool_):
+        raise TypeError
+    try:
+        return float(cell)
+    except OverflowError:  # beyond all floats: infinite, like 1e999
+        return np.inf
 
 
 def _whole_rows(rows: npt.NDArray[Any], plan: Plan) -> npt.NDArray[np.float64]:
@@ -145,8 +219,3 @@ def _packed(
     whole: npt.NDArray[np.float64], plan: Plan, stream: RandomStream
 ) -> npt.NDArray[np.uint8]:
     return np.frombuffer(pack(noisy_products(whole, plan.noise, stream), plan.noise), np.uint8)
-
-
-def _draw_ids(count: int, stream: RandomStream) -> npt.NDArray[np.uint8]:
-    words = stream.words(ID_BYTES // 8 * count).astype("<u8", copy=False)
-    return words.view(np.uint8).reshape(count, ID_BYTES)

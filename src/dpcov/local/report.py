@@ -95,6 +95,8 @@ def parse_reports(
     else:
         if isinstance(data, bytes | bytearray | memoryview | str):
             raise MalformedReportError("Many reports are a list of bytes; use add() for one.")
+        if not isinstance(data, Iterable):
+            raise MalformedReportError("Many reports are a list of bytes.")
         table = _joined([_octets(item) for item in data], plan, simulated=simulated)
     prefix = np.frombuffer(_prefix(plan, simulated=simulated), dtype=np.uint8)
     wrong = np.flatnonzero((table[:, :_PREFIX_BYTES] != prefix).any(axis=1))

@@ -5,6 +5,8 @@ Owns the arithmetic of the collector: payloads → sums → averages in the unit
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import numpy.typing as npt
 
@@ -59,14 +61,18 @@ def _cap_sums(seeds: npt.NDArray[np.uint8], size: int) -> Integers:
     """Return Σ a aᵀ. A block has m rows, m p ≤ 2^24: every partial sum is exact."""
     whole = expand_integers(seeds, size)
     product = whole.T @ whole
-    # Freivalds' check, with sums in the place of a random vector: a matrix product that is not
-    # exact on integers is found out after a few blocks.
-    if not np.array_equal(product.sum(axis=1), whole.T @ whole.sum(axis=1)):
+    result = product.astype(np.int64)
+    # Freivalds' check, modulo 2^64 and without BLAS: a wrong product passes with a probability
+    # of at most 2^(t−64), 2^t being the largest power of two that divides all errors.
+    probe = np.frombuffer(os.urandom(8 * size), dtype=np.int64)
+    integers = whole.astype(np.int64)
+    expected = np.einsum("i,ij->j", np.einsum("ij,j->i", integers, probe), integers)
+    if not np.array_equal(np.einsum("ij,j->i", result, probe), expected):
         raise InexactArithmeticError(
             "This machine's matrix product is not exact on integers below 2^53. Install numpy "
             "with another BLAS."
         )
-    return product.astype(np.int64)
+    return result
 
 
 def _gaussian_sums(payloads: npt.NDArray[np.uint8], plan: Plan) -> Integers:

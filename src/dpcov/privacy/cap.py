@@ -106,9 +106,16 @@ class Cap:
         return 1 / self.gain**2
 
     @property
-    def tries(self) -> float:
-        """How many seeds a device draws on average, whatever its row is."""
-        return self.probability / self.inside + (1 - self.probability) / (1 - self.inside)
+    def signal(self) -> float:
+        """How the variance of an entry grows with u_i² + u_j², and on the diagonal with 4u_i².
+
+        With s = u_i² the variance is (1 + κ(s_i + s_j) + κ(t² − 3 − κ) s_i s_j)/κ², with
+        2 + 4κs_i + κ(t² − 3 − κ) s_i² in the place of the bracket on the diagonal. The last
+        term is negative at the threshold of `plan_cap`, where κ ≥ t² − 1. Where it is not,
+        s_i s_j ≤ (s_i + s_j)/4 and s_i² ≤ s_i bound it, since s_i + s_j ≤ 1.
+        """
+        excess = max(0.0, self.threshold**2 - 3 - self.gain)
+        return (1 + excess / 4) / self.gain
 
     @property
     def steady_tries(self) -> int:
@@ -170,10 +177,13 @@ def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
     -----
     Claim P14. A seed s has probability p₀/(N q_x) when it is in the cap of x and
     (1 − p₀)/(N (1 − q_x)) when it is not, N = 2^128 and q_x being the share of seeds in
-    the cap of x as the device decides it. So two rows give a seed with probabilities whose
-    ratio is at most p₀ (1 − q_y) / ((1 − p₀) q_x), and |q_x − q| ≤ d for all x gives
+    the cap of x as the device decides it. With |q_x − q| ≤ d for all x, two rows give a
+    seed with probabilities whose ratio has a logarithm of at most
 
-        ε ≤ log(p₀ (1 − q) / ((1 − p₀) q)) + d/(q − d) + d/(1 − q − d).
+        log(p₀ (1 − q) / ((1 − p₀) q)) + d/(q − d) + d/(1 − q − d)
+
+    when it is in the cap of one row alone, 2d/(q − d) when it is in both caps, and
+    2d/(1 − q − d) when it is in neither. The last two matter where p₀ barely exceeds q.
 
     Examples
     --------
@@ -182,16 +192,24 @@ def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
     """
     q = cap.inside
     odds = math.log(cap.coin / (COIN - cap.coin)) + math.log((1 - q) / q)
-    return odds + _surcharge(q, n_columns)
+    distance = _checked_distance(n_columns)
+    if distance >= min(q, 1 - q):
+        return math.inf
+    one_cap = odds + _surcharge(q, n_columns)
+    same_side = 2 * distance / (min(q, 1 - q) - distance) + _ARITHMETIC
+    return max(one_cap, same_side)
 
 
 def _surcharge(q: float, n_columns: int) -> float:
     """Return what the generator and floating point add to ε."""
-    n_columns = check_count("n_columns", n_columns, low=1, high=MAX_COLUMNS)
-    distance = _distance(n_columns + 1)
+    distance = _checked_distance(n_columns)
     if distance >= min(q, 1 - q):
         return math.inf
     return distance / (q - distance) + distance / (1 - q - distance) + _ARITHMETIC
+
+
+def _checked_distance(n_columns: int) -> float:
+    return _distance(check_count("n_columns", n_columns, low=1, high=MAX_COLUMNS) + 1)
 
 
 def _distance(size: int) -> float:

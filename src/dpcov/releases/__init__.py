@@ -8,6 +8,7 @@ from dpcov.releases.release import (
     NoiseScale,
     Provenance,
     Release,
+    cap_noise,
 )
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "Provenance",
     "Release",
     "Variances",
+    "cap_noise",
 ]

@@ -15,11 +15,12 @@ import numpy as np
 from dpcov.errors import CorruptFileError
 from dpcov.privacy import (
     ApproxDP,
+    Cap,
     Neighbors,
     PureDP,
+    cap_epsilon,
     frobenius_sensitivity,
     gaussian_scale,
-    plan_cap,
     sign_sensitivity,
     squared_unit_sensitivity,
 )
@@ -33,6 +34,7 @@ from dpcov.releases.release import (
     NoiseScale,
     Provenance,
     Release,
+    cap_noise,
 )
 
 __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_release"]
@@ -69,6 +71,7 @@ def _moment_facts(release: Release) -> Facts:
             "row_norm": made.row_norm,
             "bits": made.bits,
             "calibrated_for": _promise_facts(made.calibrated_for),
+            "cap": _cap_facts(made.cap),
         },
     }
 
@@ -88,6 +91,7 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
             row_norm=made["row_norm"],
             bits=made["bits"],
             calibrated_for=_promise_of(made["calibrated_for"]),
+            cap=None if made["cap"] is None else Cap(**made["cap"]),
         ),
         simulated=facts["simulated"],
     )
@@ -107,7 +111,7 @@ def _check_moment_noise(release: Release) -> None:
     made, promise = release.provenance, release.provenance.calibrated_for
     local = promise.neighbors is Neighbors.LOCAL
     needed = check.get((made.mechanism, type(promise), local))
-    if needed is None:
+    if needed is None or (made.cap is None) != (made.mechanism != LOCAL_CAP):
         raise CorruptFileError("its promise is not that of its origin")
     least, noise = needed(release), release.noise_scale
     if (
@@ -254,13 +258,20 @@ def _gaussian_noise(release: Release, divisor: float) -> NoiseScale:
 
 
 def _local_cap_noise(release: Release) -> NoiseScale:
-    """Return the noise of the best cap; other constants for the same promise have more."""
+    """Return the noise of the stated constants, which must pay for the promise."""
     made = release.provenance
-    epsilon = made.calibrated_for.epsilon
-    gain = plan_cap(epsilon=epsilon, n_columns=release.n_columns).gain
-    unit = made.row_norm**2 / gain * (1 - 1e-6)
-    sd = unit / math.sqrt(release.n_rows)
-    return NoiseScale(sd, math.sqrt(2) * sd, unit / release.n_rows)
+    if (
+        made.cap is None
+        or cap_epsilon(made.cap, n_columns=release.n_columns) > made.calibrated_for.epsilon
+    ):
+        raise CorruptFileError("its constants do not pay for its promise")
+    exact = cap_noise(made.cap, row_norm=made.row_norm, n_rows=release.n_rows)
+    slack = 1 - 1e-9  # another machine's logarithms
+    return NoiseScale(slack * exact.off_diagonal, slack * exact.diagonal, slack * exact.signal)
+
+
+def _cap_facts(cap: Cap | None) -> Facts | None:
+    return None if cap is None else {"threshold": cap.threshold, "coin": cap.coin}
 
 
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:

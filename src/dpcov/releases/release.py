@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy import ApproxDP, PureDP
+from dpcov.privacy import ApproxDP, Cap, PureDP
 from dpcov.releases.published import Published
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "NoiseScale",
     "Provenance",
     "Release",
+    "cap_noise",
 ]
 
 SECOND_MOMENT = "second moment, rounded Gaussian"
@@ -65,6 +66,21 @@ class NoiseScale:
         object.__setattr__(self, "signal", signal)
 
 
+def cap_noise(cap: Cap, *, row_norm: float, n_rows: int) -> NoiseScale:
+    """Return the noise of the average of cap reports.
+
+    Examples
+    --------
+    >>> from dpcov.privacy import plan_cap
+    >>> noise = cap_noise(plan_cap(epsilon=1.0, n_columns=2), row_norm=1.0, n_rows=10_000)
+    >>> round(noise.off_diagonal, 4)
+    0.0174
+    """
+    unit = row_norm**2
+    sd = unit / (cap.gain * math.sqrt(n_rows))
+    return NoiseScale(sd, math.sqrt(2) * sd, unit * cap.signal / n_rows)
+
+
 @dataclass(frozen=True)
 class Provenance:
     """How a release was made. Every field is public.
@@ -81,6 +97,8 @@ class Provenance:
         Rows were quantized to multiples of row_norm / 2^bits.
     calibrated_for : ApproxDP or PureDP
         The promise for which the noise was calibrated, neighboring relation included.
+    cap : Cap, optional
+        The constants of the mechanism, for cap reports and for them alone.
     """
 
     version: str
@@ -88,6 +106,7 @@ class Provenance:
     row_norm: float
     bits: int
     calibrated_for: ApproxDP | PureDP
+    cap: Cap | None = None
 
     def __post_init__(self) -> None:
         check_number("row_norm", self.row_norm, low=0, high=math.inf)
