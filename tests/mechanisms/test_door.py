@@ -19,7 +19,7 @@ from dpcov.errors import (
     WeakPromiseWarning,
 )
 from dpcov.mechanisms import door
-from dpcov.mechanisms.pairs import plan_pairs
+from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.second_moment import plan_second_moment
 from dpcov.privacy import ApproxDP, NoPromise
 from dpcov.sensitive.sources import MAX_STREAM_ROWS

@@ -10,8 +10,9 @@ from scipy import stats
 
 import dpcov
 from dpcov.errors import InputError, MissingValueError, ParameterError
-from dpcov.mechanisms import pairs
-from dpcov.mechanisms.pairs import _pairs_at, plan_pairs, release_pairs
+from dpcov.mechanisms import pairs_plan
+from dpcov.mechanisms.pairs import _pairs_at, release_pairs
+from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import zcdp_budget
@@ -335,9 +336,9 @@ def test_sums_that_were_made_otherwise_are_refused(made):
 
 
 def test_a_split_of_more_than_the_budget_is_never_planned(monkeypatch):
-    split = pairs._split
+    split = pairs_plan._split
     monkeypatch.setattr(
-        pairs, "_split", lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()}
+        pairs_plan, "_split", lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()}
     )
     with pytest.raises(AssertionError, match="less than the budget"):
         plan_pairs(promise=PROMISE, **FACTS, differences=True)

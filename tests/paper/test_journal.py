@@ -66,4 +66,6 @@ def test_another_seed_is_not_mixed_in(path):
 
 
 def test_the_same_study_goes_on(path):
-    Journal(path).check({KEYS[0]: 7, KEYS[1]: 8}, "dpcov 1; numpy 2")
+    journal = Journal(path)
+    journal.check({KEYS[0]: 7, KEYS[1]: 8}, "dpcov 1; numpy 2")
+    assert set(journal.records) == set(KEYS)

@@ -12,7 +12,9 @@ import pytest
 from scipy import stats
 
 from dpcov.mechanisms import pairs as mechanism
-from dpcov.mechanisms.pairs import plan_pairs, release_pairs
+from dpcov.mechanisms import pairs_plan
+from dpcov.mechanisms.pairs import release_pairs
+from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 from dpcov.sensitive.signs import CoMovement
@@ -70,9 +72,9 @@ def _bound(hits, alarms):
 
 def quieter_values(monkeypatch):
     monkeypatch.setattr(
-        mechanism, "_gaussian_scale", lambda squared, rho: int(math.sqrt(squared / (2 * rho)) / 3)
+        pairs_plan, "_gaussian_scale", lambda squared, rho: int(math.sqrt(squared / (2 * rho)) / 3)
     )
-    monkeypatch.setattr(mechanism, "_steps", lambda *_: ())
+    monkeypatch.setattr(pairs_plan, "_steps", lambda *_: ())
 
 
 def no_noise_in_selection(monkeypatch):

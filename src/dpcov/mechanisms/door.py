@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError, WeakPromiseWarning
 from dpcov.mechanisms.outlook import choose_mechanism
-from dpcov.mechanisms.pairs import plan_pairs, release_pairs
+from dpcov.mechanisms.pairs import release_pairs
+from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.parameters import check_choice

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.detection import dense_detectable, pairs_detectable
-from dpcov.mechanisms.pairs import plan_pairs
+from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.second_moment import plan_second_moment
 from dpcov.privacy import ApproxDP, Neighbors
 

@@ -1,200 +1,25 @@
 """The pairs mechanism: which pairs of columns move together, and how much.
 
-Owns the plan that binds budget, selection and noise together, and the three steps: select
-pairs by their noisy co-movement, release the co-movements of the selected pairs, release
-the variances of the columns. The noise grows with √(pairs) and not with the columns.
+Owns the three steps: select pairs by their noisy co-movement, release the co-movements of
+the selected pairs, release the variances of the columns. The noise grows with √(pairs) and
+not with the columns.
 """
 
 from __future__ import annotations
-
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.pairs_plan import FINER_BITS, PairsPlan
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian, round_scale_up
-from dpcov.mechanisms.selection import select_largest, selection_scale
-from dpcov.parameters import check_count, check_number
-from dpcov.privacy import ApproxDP, Neighbors, sign_sensitivity, squared_unit_sensitivity
-from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
+from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
+from dpcov.mechanisms.selection import select_largest
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
-from dpcov.sensitive.gram import MAX_SUM_BITS
-from dpcov.sensitive.rows import Grid
-from dpcov.sensitive.signs import CoMovement, Squares
+from dpcov.sensitive.signs import CoMovement
 from dpcov.version import __version__
 
-__all__ = ["DEFAULT_SHARES", "PairsPlan", "plan_pairs", "release_pairs"]
-
-DEFAULT_SHARES = {"selection": 0.5, "values": 0.5, "variances": 0.1}
-"""Relative shares of the budget; those of steps that are not taken go to the others."""
-
-# The grid of the released values is this much finer than counts: rounding costs nothing.
-_FINER_BITS = 20
-_SQUARE_BITS = 20
-
-
-@dataclass(frozen=True)
-class PairsPlan:
-    """Everything that is decided before a row is read. All of it is public.
-
-    Parameters
-    ----------
-    promise : ApproxDP
-        What all noise together pays for.
-    n_rows, n_terms, n_columns, max_pairs : int
-        Rows, rows or differences in the sums, columns, pairs to release.
-    selection_scale : float
-        Scale of the Gumbel noise, in counts; 0 when all pairs are taken.
-    value_scale : int
-        Noise scale of the sums of products, in counts / 2^20.
-    squares : Squares or None
-        How squares are clipped and summed.
-    square_scale : int
-        Noise scale of the sums of squares, on their integer grid; 0 without them.
-    steps : tuple of Step
-        The costs.
-    """
-
-    promise: ApproxDP
-    n_rows: int
-    n_terms: int
-    n_columns: int
-    max_pairs: int
-    selection_scale: float
-    value_scale: int
-    squares: Squares | None
-    square_scale: int
-    steps: tuple[Step, ...]
-
-    @property
-    def differences(self) -> bool:
-        """Whether the terms are differences of rows."""
-        return self.n_terms != self.n_rows
-
-    @property
-    def noise_scale(self) -> float:
-        """The sd of the noise of a released mean co-movement."""
-        return self.value_scale / (self.n_terms << _FINER_BITS)
-
-    @property
-    def square_cell(self) -> float:
-        """What one step of the sums of squares is worth in a variance."""
-        return 0.0 if self.squares is None else self.squares.grid.unit**2 / self.n_terms
-
-    @property
-    def variance_scale(self) -> float:
-        """The sd of the noise of a released variance."""
-        return self.square_scale * self.square_cell
-
-    def for_rows(self, n_rows: int) -> PairsPlan:
-        """Return the plan for a table that turned out to have another number of rows.
-
-        Neither the noise nor the steps depend on it.
-        """
-        n_terms = n_rows // 2 if self.differences else n_rows
-        return replace(self, n_rows=n_rows, n_terms=n_terms)
-
-
-def plan_pairs(
-    *,
-    promise: ApproxDP,
-    n_rows: int,
-    n_columns: int,
-    max_pairs: int,
-    differences: bool,
-    row_norm: float | None = None,
-    cell_bound: float | None = None,
-    shares: Mapping[str, float] | None = None,
-) -> PairsPlan:
-    """Choose all noise from public facts.
-
-    Parameters
-    ----------
-    promise : ApproxDP
-        The whole budget.
-    n_rows, n_columns, max_pairs : int
-        Public facts.
-    differences : bool
-        Whether signs are of differences of rows, or about a public center.
-    row_norm, cell_bound : float, optional
-        Public bounds for the variances; without `row_norm` none are released.
-    shares : mapping, optional
-        Relative shares of ``selection``, ``values`` and ``variances``.
-
-    Notes
-    -----
-    Claim P12. The steps cost no more than ρ(ε, δ) of P9 together: their scales are rounded
-    up, and the sum of what they cost at those scales is compared with ρ.
-
-    Examples
-    --------
-    >>> plan = plan_pairs(
-    ...     promise=ApproxDP(1.0, 1e-5, "replace"),
-    ...     n_rows=20_000,
-    ...     n_columns=1000,
-    ...     max_pairs=200,
-    ...     differences=True,
-    ... )
-    >>> plan.n_terms, round(plan.selection_scale), round(plan.noise_scale, 4)
-    (10000, 162, 0.0162)
-    """
-    if promise.neighbors is Neighbors.LOCAL:
-        raise ParameterError("The pairs mechanism needs a table; it is not in the local model.")
-    if differences and promise.neighbors is not Neighbors.REPLACE:
-        raise ParameterError(
-            "Differences of rows need neighbors='replace': removing a row would pair all later "
-            "rows anew. State a public center=, or use replace-one neighbors."
-        )
-    all_pairs = n_columns * (n_columns - 1) // 2
-    count = check_count(
-        "max_pairs",
-        max_pairs,
-        low=1,
-        high=max(1, all_pairs),
-        advice=f"{n_columns} columns have {all_pairs} pairs.",
-    )
-    if all_pairs == 0:
-        raise ParameterError("The pairs mechanism needs at least two columns.")
-    n_terms = n_rows // 2 if differences else n_rows
-    squares = _plan_squares(row_norm, cell_bound, n_terms)
-    taken = {
-        "selection": count < all_pairs,
-        "values": True,
-        "variances": squares is not None,
-    }
-    rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
-    budget = _split(rho, taken, shares)
-    per_person = sign_sensitivity(promise.neighbors)
-    gumbel = (
-        selection_scale(count=count, sensitivity=per_person, rho=budget["selection"])
-        if taken["selection"]
-        else 0.0
-    )
-    value_scale = _gaussian_scale(
-        Fraction(per_person**2 * count) * 4**_FINER_BITS, budget["values"]
-    )
-    square_scale = (
-        _gaussian_scale(_squared_square_sensitivity(squares, promise), budget["variances"])
-        if squares is not None
-        else 0
-    )
-    return PairsPlan(
-        promise=promise,
-        n_rows=n_rows,
-        n_terms=n_terms,
-        n_columns=n_columns,
-        max_pairs=count,
-        selection_scale=gumbel,
-        value_scale=value_scale,
-        squares=squares,
-        square_scale=square_scale,
-        steps=_steps(promise, rho, count, gumbel, value_scale, squares, square_scale),
-    )
+__all__ = ["release_pairs"]
 
 
 def release_pairs(
@@ -231,7 +56,7 @@ def release_pairs(
         scale=plan.selection_scale,
         stream=stream,
     )
-    fine = scores[chosen].astype(np.int64) << _FINER_BITS
+    fine = scores[chosen].astype(np.int64) << FINER_BITS
     fine += draw_rounded_gaussian(plan.value_scale, len(chosen), stream)
     variances = _release_squares(sums, plan, stream)
     if public_variances is not None:
@@ -239,7 +64,7 @@ def release_pairs(
     made = plan.squares
     return PairsRelease(
         pairs=_pairs_at(chosen, len(columns)),
-        co_movement=fine / float(plan.n_terms << _FINER_BITS),
+        co_movement=fine / float(plan.n_terms << FINER_BITS),
         noise_scale=plan.noise_scale,
         n_terms=plan.n_terms,
         variances=variances,
@@ -277,92 +102,3 @@ def _pairs_at(places: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.i
     first = np.minimum(first, n_columns - 2)
     second = places - starts[first] + first + 1
     return np.stack([first, second], axis=1).astype(np.int32)
-
-
-def _plan_squares(row_norm: float | None, cell_bound: float | None, n_terms: int) -> Squares | None:
-    if row_norm is None:
-        if cell_bound is not None:
-            raise ParameterError("cell_bound needs row_norm: both bound the released variances.")
-        return None
-    # n_terms · 4^bits stays at most 2^62, so that the sums of squares fit 64 bits.
-    bits = min(_SQUARE_BITS, (MAX_SUM_BITS - (n_terms - 1).bit_length()) // 2)
-    grid = Grid(row_norm=row_norm, bits=bits)
-    if cell_bound is None:
-        return Squares(grid, 1 << grid.bits)
-    bound = check_number(
-        "cell_bound",
-        cell_bound,
-        low=grid.unit,
-        high=grid.row_norm,
-        open_low=False,
-        open_high=False,
-        advice="It is a public bound on the size of a cell, at most row_norm.",
-    )
-    return Squares(grid, int(bound / grid.unit))
-
-
-def _split(
-    rho: float, taken: Mapping[str, bool], shares: Mapping[str, float] | None
-) -> dict[str, float]:
-    """Return what each step may spend; the parts add up to a little less than ρ."""
-    stated = DEFAULT_SHARES if shares is None else shares
-    if not isinstance(stated, Mapping) or not set(stated) <= set(DEFAULT_SHARES):
-        raise ParameterError(f"shares must be a mapping that names {', '.join(DEFAULT_SHARES)}.")
-    weights = {
-        step: check_number(
-            f"share of {step}",
-            stated.get(step, DEFAULT_SHARES[step]),
-            low=1e-6,
-            high=1e6,
-            open_low=False,
-            advice="Every step that is taken needs a share.",
-        )
-        for step, is_taken in taken.items()
-        if is_taken
-    }
-    whole = sum(weights.values())
-    return {
-        step: (weights[step] / whole * rho * (1 - 1e-9) if step in weights else 0.0)
-        for step in taken
-    }
-
-
-def _gaussian_scale(squared_sensitivity: Fraction, rho: float) -> int:
-    """Return the scale σ ≥ Δ/√(2ρ), rounded up to what the sampler draws."""
-    squared = squared_sensitivity / (2 * Fraction(rho))
-    root = math.isqrt(-(-squared.numerator // squared.denominator))
-    return round_scale_up(Fraction(root + 1))
-
-
-def _squared_square_sensitivity(squares: Squares, promise: ApproxDP) -> Fraction:
-    factor = squared_unit_sensitivity(promise.neighbors)
-    return Fraction(factor * squares.cell_bound**2 * squares.grid.squared_norm)
-
-
-def _steps(
-    promise: ApproxDP,
-    rho: float,
-    count: int,
-    gumbel: float,
-    value_scale: int,
-    squares: Squares | None,
-    square_scale: int,
-) -> tuple[Step, ...]:
-    per_person = sign_sensitivity(promise.neighbors)
-    steps = [
-        gaussian_step(
-            "values",
-            sensitivity=per_person * math.sqrt(count) * (1 + 2.0**-50),
-            scale=value_scale / 2**_FINER_BITS,
-        )
-    ]
-    if gumbel:
-        steps.insert(
-            0, selection_step("selection", count=count, sensitivity=per_person, scale=gumbel)
-        )
-    if squares is not None:
-        sensitivity = math.sqrt(_squared_square_sensitivity(squares, promise)) * (1 + 2.0**-50)
-        steps.append(gaussian_step("variances", sensitivity=sensitivity, scale=square_scale))
-    if sum(step.rho for step in steps) > rho:
-        raise AssertionError("unreachable: the shares add up to less than the budget")
-    return tuple(steps)
