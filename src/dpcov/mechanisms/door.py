@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError, WeakPromiseWarning
+from dpcov.mechanisms.options import PairOptions, check_mechanism, public_vector
 from dpcov.mechanisms.outlook import choose_mechanism
 from dpcov.mechanisms.pairs import release_pairs
 from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
-from dpcov.parameters import check_choice
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.releases import PairsRelease, Release
 from dpcov.sensitive.gram import Gram, max_block_rows
@@ -28,25 +27,7 @@ from dpcov.sensitive.rows import check_missing
 from dpcov.sensitive.signs import CoMovement, block_rows
 from dpcov.sensitive.sources import MAX_STREAM_ROWS, RowSource, open_source
 
-__all__ = ["MECHANISMS", "release"]
-
-MECHANISMS = ("dense", "pairs", "auto")
-_LARGEST_FACT = 1e100
-
-
-@dataclass(frozen=True)
-class _PairOptions:
-    """What a caller may state about pairs, as it came."""
-
-    max_pairs: int | None
-    center: float | npt.ArrayLike | None
-    scales: str | npt.ArrayLike | None
-    cell_bound: float | None
-    shares: Mapping[str, float] | None
-
-    def named(self) -> list[str]:
-        """Return the names of the options that were given."""
-        return [name for name, value in vars(self).items() if value is not None]
+__all__ = ["release"]
 
 
 @overload
@@ -199,8 +180,8 @@ def release(
     """
     promise = ApproxDP(epsilon, delta, _central(neighbors))
     rule = check_missing(missing)
-    options = _PairOptions(max_pairs, center, scales, cell_bound, shares)
-    kind = _check_mechanism(mechanism, options, row_norm)
+    options = PairOptions(max_pairs, center, scales, cell_bound, shares)
+    kind = check_mechanism(mechanism, options, row_norm)
     source = open_source(X, columns)
     if kind == "auto":
         if source.n_rows is None:
@@ -244,17 +225,15 @@ def _release_moments(
 def _release_pairs(
     source: RowSource,
     promise: ApproxDP,
-    options: _PairOptions,
+    options: PairOptions,
     row_norm: float | None,
     missing: str,
     stream: RandomStream,
 ) -> PairsRelease:
     n_columns = len(source.columns)
-    center = _public_vector("center", options.center, n_columns)
+    center = public_vector("center", options.center, n_columns)
     public = None if options.scales is None or isinstance(options.scales, str) else options.scales
-    deviations = _public_vector("scales", public, n_columns)
-    if deviations is not None and not (deviations >= 1 / _LARGEST_FACT).all():
-        raise ParameterError("scales must be positive: they are public standard deviations.")
+    deviations = public_vector("scales", public, n_columns, positive=True)
     paid = options.scales is None
     plan = plan_pairs(
         promise=promise,
@@ -281,45 +260,6 @@ def _release_pairs(
         stream=stream,
         public_variances=None if deviations is None else deviations**2,
     )
-
-
-def _check_mechanism(mechanism: str, options: _PairOptions, row_norm: float | None) -> str:
-    """Refuse what does not belong together, before anything is read."""
-    kind = check_choice("mechanism", mechanism, MECHANISMS)
-    stated = [name for name in options.named() if kind == "dense" or name != "max_pairs"]
-    if kind != "pairs" and stated:
-        raise ParameterError(
-            f"{', '.join(stated)}: only for the pairs mechanism; add mechanism='pairs'."
-        )
-    if kind != "dense" and options.max_pairs is None:
-        raise ParameterError(
-            f"mechanism={kind!r} needs max_pairs: how many pairs of columns to release. Twice as "
-            "many as you expect cost little."
-        )
-    if kind == "auto" and row_norm is None:
-        raise ParameterError("mechanism='auto' needs row_norm, in case it chooses 'dense'.")
-    if isinstance(options.scales, str):
-        check_choice("scales", options.scales, ("none",))
-    if options.scales is not None and options.cell_bound is not None:
-        raise ParameterError("cell_bound is for released variances; with scales there are none.")
-    return kind
-
-
-def _public_vector(
-    name: str, value: float | npt.ArrayLike | None, n_columns: int
-) -> npt.NDArray[np.float64] | None:
-    """Return a public number for each column, or refuse."""
-    if value is None:
-        return None
-    try:
-        given = np.asarray(value)
-        numeric = given.dtype.kind in "iuf"
-        vector = np.array(np.broadcast_to(given, (n_columns,)), dtype=np.float64)
-    except (TypeError, ValueError):
-        numeric = False
-    if not numeric or not (np.abs(vector) <= _LARGEST_FACT).all():
-        raise ParameterError(f"{name} must be a finite number, or one for each column.")
-    return vector
 
 
 def _central(neighbors: str) -> Neighbors:
