@@ -77,6 +77,21 @@ def test_a_wrong_entry_is_caught_in_any_block(monkeypatch):
 
 
 @pytest.mark.claim("P7")
+@pytest.mark.parametrize("row", [0, 20, 39])
+def test_a_wrong_entry_is_caught_on_any_thread(monkeypatch, row):
+    exact = products._multiply
+
+    def off_by_one(columns, product):
+        exact(columns, product)
+        product[row, 3] += 1
+
+    monkeypatch.setattr(products, "_CHUNK_BYTES", 1)  # 16 rows at a time
+    monkeypatch.setattr(products, "_multiply", off_by_one)
+    with pytest.raises(InexactArithmeticError):
+        add_blocks([whole_rows(40)], most=1600)
+
+
+@pytest.mark.claim("P7")
 def test_errors_that_cancel_in_a_row_for_one_probe_do_not_for_another(monkeypatch):
     # A probe of ones, or one that is known, would miss an entry moved to its neighbor.
     exact = products._multiply
@@ -88,6 +103,12 @@ def test_errors_that_cancel_in_a_row_for_one_probe_do_not_for_another(monkeypatc
     monkeypatch.setattr(products, "_multiply", moved)
     with pytest.raises(InexactArithmeticError):
         add_blocks([whole_rows(SIZE)])
+
+
+@pytest.mark.parametrize(("floats", "integers"), TYPES)
+def test_a_block_without_rows_adds_nothing(floats, integers):
+    block = whole_rows(SIZE)
+    assert add_blocks([block, block[:0]], floats, integers) == add_blocks([block], floats, integers)
 
 
 def test_panels_take_half_of_the_arithmetic(monkeypatch):

@@ -36,7 +36,7 @@ def sums(table, center=None, squares=None, missing="center", size=None):
 
 
 def above_diagonal(result):
-    return np.concatenate(list(result.sums.above_diagonal()))
+    return np.concatenate(list(result.triangle.above_diagonal()))
 
 
 def plain_signs(table, center):
@@ -97,7 +97,7 @@ def test_two_is_attained_in_all_of_many_pairs_at_once():
     table = np.ones((2, 8))
     other = table.copy()
     other[0, 0::2] = -1  # one sign of every disjoint pair flips
-    before, after = (sums(each, np.zeros(8)).sums.full() for each in (table, other))
+    before, after = (sums(each, np.zeros(8)).triangle.full() for each in (table, other))
     assert all(abs(before[i, i + 1] - after[i, i + 1]) == 2 for i in range(0, 8, 2))
 
 
@@ -153,7 +153,7 @@ def test_a_row_that_is_left_over_is_not_used():
 def test_ties_and_constant_columns_have_no_sign():
     table = np.random.default_rng(0).normal(size=(100, 3))
     table[:, 1] = 7.0
-    assert sums(table).sums.full()[1].tolist() == [0, 0, 0]
+    assert sums(table).triangle.full()[1].tolist() == [0, 0, 0]
 
 
 def test_shifting_a_column_changes_nothing_about_differences():

@@ -50,13 +50,13 @@ def release_pairs(
     if found != made_for or len(columns) != plan.n_columns:
         raise ParameterError("The sums were not made for this plan.")
     chosen = select_largest(
-        lambda: map(np.abs, sums.sums.above_diagonal()),
+        lambda: map(np.abs, sums.triangle.above_diagonal()),
         count=plan.max_pairs,
         scale=plan.selection_scale,
         stream=stream,
     )
     pairs = _pairs_at(chosen, len(columns))
-    fine = sums.sums.at(pairs[:, 0], pairs[:, 1]).astype(np.int64) << FINER_BITS
+    fine = sums.triangle.at(pairs[:, 0], pairs[:, 1]).astype(np.int64) << FINER_BITS
     fine += draw_rounded_gaussian(plan.value_scale, len(pairs), stream)
     variances = _release_squares(sums, plan, stream)
     if public_variances is not None:

@@ -164,7 +164,7 @@ class CoMovement(Sealed):
         return self._squares
 
     @property
-    def sums(self) -> Triangle:
+    def triangle(self) -> Triangle:
         """The sums Σ s_i s_j, read-only. Sensitive: only a mechanism may look at them."""
         return self._sums
 
