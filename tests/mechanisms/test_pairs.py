@@ -16,8 +16,10 @@ from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import zcdp_budget
+from dpcov.sensitive import triangle
 from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.signs import CoMovement, Squares
+from dpcov.sensitive.triangle import Triangle
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
 FACTS = {"n_rows": 1000, "n_columns": 50, "max_pairs": 20}
@@ -116,6 +118,34 @@ def test_variances_have_the_planned_noise():
 def test_places_in_the_triangle_are_pairs(size):
     places = np.arange(size * (size - 1) // 2)
     assert (np.triu_indices(size, k=1) == _pairs_at(places, size).T).all()
+
+
+@pytest.mark.parametrize("entries", [1, 30, 150])
+@pytest.mark.parametrize("pairs", [1, 50, 189, 190])
+def test_the_same_seed_gives_the_same_release_whatever_the_panels(monkeypatch, entries, pairs):
+    def release():
+        return dpcov.release(
+            correlated(n=200), **BUDGET, mechanism="pairs", max_pairs=pairs, row_norm=9.0, seed=1
+        )
+
+    in_one = release()
+    monkeypatch.setattr(triangle, "_PANEL_ENTRIES", entries)
+    assert len(Triangle.zeros(20, np.int32).transport()) > 1
+    assert release() == in_one
+
+
+def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
+    monkeypatch.setattr(triangle, "_PANEL_ENTRIES", 30)
+    table = correlated(n=3001, p=9, seed=3)
+    table[:, 8] -= table[:, 5]
+    # So much budget that the noise of a value is far below 1 of 3001.
+    release = dpcov.release(
+        table, epsilon=1e6, delta=1e-5, mechanism="pairs", max_pairs=30, center=0.0
+    )
+    signs = np.sign(table)
+    for (i, j), value in zip(release.pairs, release.co_movement, strict=True):
+        assert value == pytest.approx((signs[:, i] * signs[:, j]).mean(), abs=1e-4)
+    assert {(0, 1), (5, 8)} <= set(map(tuple, release.pairs.tolist()))
 
 
 def test_sums_of_another_plan_are_refused():

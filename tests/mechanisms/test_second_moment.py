@@ -12,8 +12,10 @@ from hypothesis.extra import numpy as hnp
 from dpcov.errors import ParameterError
 from dpcov.mechanisms import second_moment
 from dpcov.mechanisms.randomness import RandomStream
+from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
+from dpcov.sensitive import triangle
 from dpcov.sensitive.gram import Gram
 from dpcov.sensitive.rows import Grid
 
@@ -152,6 +154,35 @@ def test_every_entry_gets_its_own_noise_whatever_the_bands(monkeypatch, bands):
     names = tuple(map(str, range(40)))
     matrix = release_gram(zero, plan, columns=names, stream=RandomStream.from_seed(1)).matrix
     assert len(np.unique(matrix[np.triu_indices(40)])) == 820
+
+
+def plain_release(full, plan, stream, band):
+    """The noisy average of a whole matrix, written down again: first the diagonal's noise."""
+    noisy, size = full.copy(), len(full)
+    noisy[np.diag_indices(size)] += draw_rounded_gaussian(plan.diagonal, size, stream)
+    for top in range(0, size - 1, band):
+        places = [(i, j) for i in range(top, min(top + band, size - 1)) for j in range(i + 1, size)]
+        noise = draw_rounded_gaussian(plan.off_diagonal, len(places), stream)
+        for (i, j), drawn in zip(places, noise, strict=True):
+            noisy[i, j] += drawn
+            noisy[j, i] = noisy[i, j]
+    return noisy.astype(np.float64) * plan.cell
+
+
+@pytest.mark.parametrize("band", [1, 7, 100])
+@pytest.mark.parametrize("entries", [1, 150, 10_000])
+def test_the_same_seed_gives_the_same_bytes_whatever_the_panels(monkeypatch, entries, band):
+    size = 40
+    monkeypatch.setattr(triangle, "_PANEL_ENTRIES", entries)
+    monkeypatch.setattr(second_moment, "_DRAWS_AT_A_TIME", band * size)
+    plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=50, row_norm=1.0)
+    table = np.random.default_rng(0).normal(size=(50, size))
+    sums = Gram.from_rows(table, grid=plan.grid)
+    assert (len(sums.triangle.transport()) == 1) == (entries == 10_000)
+    names, stream = tuple(map(str, range(size))), RandomStream.from_seed(1)
+    matrix = release_gram(sums, plan, columns=names, stream=stream).matrix
+    expected = plain_release(sums.sums, plan, RandomStream.from_seed(1), band)
+    assert matrix.tobytes() == expected.tobytes()
 
 
 def test_the_gram_must_fit_the_plan():

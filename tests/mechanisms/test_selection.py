@@ -35,7 +35,7 @@ def law(scores, count, scale):
 def frequencies(scale, runs=RUNS):
     stream = RandomStream.from_seed(1)
     drawn = (
-        tuple(select_largest(SCORES, count=COUNT, scale=scale, stream=stream).tolist())
+        tuple(select_largest(lambda: [SCORES], count=COUNT, scale=scale, stream=stream).tolist())
         for _ in range(runs)
     )
     counted = dict.fromkeys(law(SCORES, COUNT, SCALE), 0)
@@ -86,7 +86,9 @@ def test_floats_and_decimals_decide_alike(monkeypatch, scale):
     scores = np.abs(np.random.default_rng(0).normal(scale=50, size=300)).astype(np.int32)
 
     def chosen():
-        return select_largest(scores, count=20, scale=scale, stream=RandomStream.from_seed(5))
+        return select_largest(
+            lambda: [scores], count=20, scale=scale, stream=RandomStream.from_seed(5)
+        )
 
     by_floats = chosen()
     monkeypatch.setattr(selection, "_MARGIN", 2.0)  # nothing is clear
@@ -125,7 +127,7 @@ def test_strong_scores_leave_the_law_of_the_weak_ones_alone():
     stream = RandomStream.from_seed(2)
     counted = dict.fromkeys(law(SCORES, 1, SCALE), 0)
     for _ in range(4000):
-        chosen = select_largest(scores, count=3, scale=SCALE, stream=stream)
+        chosen = select_largest(lambda: [scores], count=3, scale=SCALE, stream=stream)
         assert chosen[:2].tolist() == [0, 1]
         counted[(int(chosen[2]) - 2,)] += 1
     assert pvalue(counted, law(SCORES, 1, SCALE)) > 1e-4
@@ -135,10 +137,54 @@ def test_strong_scores_leave_the_law_of_the_weak_ones_alone():
 def test_the_chosen_differ_and_rise(count, seed):
     scores = np.random.default_rng(seed).integers(0, 4, size=41).astype(np.int32)
     stream = RandomStream.from_seed(seed)
-    chosen = select_largest(scores, count=count, scale=2.0, stream=stream)
+    chosen = select_largest(lambda: [scores], count=count, scale=2.0, stream=stream)
     assert len(chosen) == count
     assert (np.diff(chosen) > 0).all()
     assert chosen.max() < 41
+
+
+def plain_selection(scores, count, scale, stream):
+    """The same draws from all scores at once: ranks count equal scores from the left."""
+    values, how_many = np.unique(scores, return_counts=True)
+    whole = selection._Urn(values.astype(np.int64), how_many, scale, stream)
+    drawn = (whole.draw() for _ in range(count))
+    return sorted(np.flatnonzero(scores == values[place])[rank] for place, rank in drawn)
+
+
+@pytest.mark.claim("P11")
+@given(
+    st.lists(st.integers(0, 60), max_size=6),
+    st.integers(1, 60),
+    st.sampled_from([3, 100, 2**31]),
+    st.sampled_from([0, 1 << 16]),
+    st.integers(0, 2**32),
+)
+def test_parts_change_neither_the_draws_nor_the_places(cuts, count, most, table, seed):
+    scores = np.random.default_rng(seed).integers(0, most, size=61, dtype=np.int64)
+    scores = scores.astype(np.int32)
+    parts = np.split(scores, sorted(cuts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection, "_SMALL_TABLE", table)
+        chosen = select_largest(
+            lambda: parts, count=count, scale=most / 5, stream=RandomStream.from_seed(seed)
+        )
+    expected = plain_selection(scores, count, most / 5, RandomStream.from_seed(seed))
+    assert chosen.tolist() == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 9)), min_size=1))
+def test_classes_are_counted_through_the_parts(lists):
+    parts = [np.array(numbers, dtype=np.int32) for numbers in lists]
+    values, how_many = selection._count_classes(parts)
+    expected = np.unique(np.concatenate(parts), return_counts=True)
+    assert values.tolist() == expected[0].tolist()
+    assert how_many.tolist() == expected[1].tolist()
+
+
+def test_many_people_need_no_table_as_long_as_their_number(monkeypatch):
+    monkeypatch.setattr(np, "bincount", None)
+    values, how_many = selection._count_part(np.array([2**31 - 1, 5, 5], dtype=np.int32))
+    assert (values.tolist(), how_many.tolist()) == ([5, 2**31 - 1], [2, 1])
 
 
 def test_equal_scores_are_chosen_alike():
@@ -146,14 +192,18 @@ def test_equal_scores_are_chosen_alike():
     scores = np.full(10, 3, dtype=np.int32)
     counts = np.zeros(10)
     for _ in range(3000):
-        counts[select_largest(scores, count=2, scale=1.0, stream=stream)] += 1
+        counts[select_largest(lambda: [scores], count=2, scale=1.0, stream=stream)] += 1
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
 def test_all_are_returned_when_there_are_no_more():
     stream = RandomStream.from_seed(0)
-    assert select_largest(SCORES, count=6, scale=1.0, stream=stream).tolist() == list(range(6))
-    assert select_largest(SCORES, count=9, scale=1.0, stream=stream).tolist() == list(range(6))
+    assert select_largest(lambda: [SCORES], count=6, scale=1.0, stream=stream).tolist() == list(
+        range(6)
+    )
+    assert select_largest(lambda: [SCORES], count=9, scale=1.0, stream=stream).tolist() == list(
+        range(6)
+    )
 
 
 @given(st.integers(1, 10**6), st.sampled_from([1, 2]), st.floats(1e-9, 100))

@@ -5,6 +5,7 @@ import io
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -18,9 +19,11 @@ from dpcov.errors import (
     ParameterError,
     SensitiveDataError,
 )
+from dpcov.sensitive import triangle
 from dpcov.sensitive.gram import Gram, max_block_rows
 from dpcov.sensitive.rows import Grid, quantize_rows
 from dpcov.sensitive.threads import blas_threads
+from dpcov.sensitive.triangle import Triangle
 
 GRID = Grid(row_norm=1.0, bits=20)
 
@@ -74,6 +77,20 @@ def test_many_rows_on_any_number_of_threads_are_exact(threads):
     assert (gram.sums == integers.T @ integers).all()
 
 
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("entries", [1, 20, 150])
+def test_sums_in_several_panels_are_exact_and_travel(monkeypatch, entries):
+    rows = np.random.default_rng(0).normal(size=(50, 15))
+    expected = python_gram(rows)
+    monkeypatch.setattr(triangle, "_PANEL_ENTRIES", entries)
+    whole = Gram.from_rows(rows, grid=GRID)
+    parts = Gram.from_rows(rows[:20], grid=GRID) + Gram.from_rows(rows[20:], grid=GRID)
+    assert len(whole.triangle.transport()) > 1
+    assert whole.sums.tolist() == expected
+    assert whole == parts
+    assert pickle.loads(ForkingPickler.dumps(whole)) == whole
+
+
 def test_a_block_is_never_too_long_for_exact_sums():
     for bits in range(1, 25):
         grid = Grid(row_norm=1.0, bits=bits)
@@ -109,8 +126,8 @@ def test_a_matrix_product_in_single_precision_is_caught(monkeypatch):
 
 def test_more_rows_than_fit_are_refused_before_they_overflow():
     grid = Grid(row_norm=1.0, bits=24)
-    full = Gram(np.zeros((1, 1), dtype=np.int64), n_rows=2**14, grid=grid)
-    one = Gram(np.zeros((1, 1), dtype=np.int64), n_rows=1, grid=grid)
+    full = Gram(Triangle.zeros(1, np.int64), n_rows=2**14, grid=grid)
+    one = Gram(Triangle.zeros(1, np.int64), n_rows=1, grid=grid)
     with pytest.raises(ParameterError, match="do not fit the grid"):
         full + one
 

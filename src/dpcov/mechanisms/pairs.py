@@ -49,21 +49,21 @@ def release_pairs(
     found = (sums.n_columns, sums.n_terms, sums.differences, sums.rule)
     if found != made_for or len(columns) != plan.n_columns:
         raise ParameterError("The sums were not made for this plan.")
-    scores = sums.above_diagonal()
     chosen = select_largest(
-        np.abs(scores),
+        lambda: map(np.abs, sums.triangle.above_diagonal()),
         count=plan.max_pairs,
         scale=plan.selection_scale,
         stream=stream,
     )
-    fine = scores[chosen].astype(np.int64) << FINER_BITS
-    fine += draw_rounded_gaussian(plan.value_scale, len(chosen), stream)
+    pairs = _pairs_at(chosen, len(columns))
+    fine = sums.triangle.at(pairs[:, 0], pairs[:, 1]).astype(np.int64) << FINER_BITS
+    fine += draw_rounded_gaussian(plan.value_scale, len(pairs), stream)
     variances = _release_squares(sums, plan, stream)
     if public_variances is not None:
         variances = Variances(public_variances, 0.0)
     made = plan.squares
     return PairsRelease(
-        pairs=_pairs_at(chosen, len(columns)),
+        pairs=pairs,
         co_movement=fine / float(plan.n_terms << FINER_BITS),
         noise_scale=plan.noise_scale,
         n_terms=plan.n_terms,

@@ -23,6 +23,7 @@ from dpcov.privacy import ApproxDP, gaussian_scale, squared_unit_sensitivity
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
 from dpcov.sensitive.gram import MAX_SUM_BITS, Gram
 from dpcov.sensitive.rows import Grid
+from dpcov.sensitive.triangle import Triangle
 from dpcov.version import __version__
 
 __all__ = ["SecondMomentPlan", "plan_second_moment", "release_gram"]
@@ -129,7 +130,7 @@ def release_gram(
     if gram.grid != plan.grid or gram.n_rows != plan.n_rows or gram.n_columns != len(columns):
         raise ParameterError("The Gram matrix was not made for this plan.")
     return Release(
-        matrix=_to_average(_add_noise(gram.sums, plan, stream), plan),
+        matrix=_noisy_average(gram.triangle, plan, stream),
         noise_scale=plan.noise_scale,
         n_rows=plan.n_rows,
         columns=columns,
@@ -144,30 +145,27 @@ def release_gram(
     )
 
 
-def _add_noise(
-    sums: npt.NDArray[np.int64], plan: SecondMomentPlan, stream: RandomStream
-) -> npt.NDArray[np.int64]:
-    """Return the sums with noise on the diagonal and above it; below it, zeros."""
-    size = len(sums)
-    noisy = np.triu(sums)
-    noisy[np.diag_indices(size)] += draw_rounded_gaussian(plan.diagonal, size, stream)
+def _noisy_average(
+    sums: Triangle, plan: SecondMomentPlan, stream: RandomStream
+) -> npt.NDArray[np.float64]:
+    """Add noise on and above the diagonal, convert to float, once, and mirror.
+
+    The noise of the diagonal is drawn first, then that of the other entries, row by row.
+    """
+    size = sums.size
+    matrix = np.empty((size, size))
+    diagonal = sums.diagonal() + draw_rounded_gaussian(plan.diagonal, size, stream)
+    matrix[np.diag_indices(size)] = diagonal * plan.cell
     band = max(1, _DRAWS_AT_A_TIME // size)
     for top in range(0, size - 1, band):
-        rows = range(top, min(top + band, size - 1))
-        count = sum(size - 1 - row for row in rows)
+        bottom = min(top + band, size - 1)
+        count = sum(size - 1 - row for row in range(top, bottom))
         noise = draw_rounded_gaussian(plan.off_diagonal, count, stream)
         start = 0
-        for row in rows:
-            width = size - 1 - row
-            noisy[row, row + 1 :] += noise[start : start + width]
-            start += width
-    return noisy
-
-
-def _to_average(noisy: npt.NDArray[np.int64], plan: SecondMomentPlan) -> npt.NDArray[np.float64]:
-    """Convert to float, once, and mirror the upper triangle."""
-    matrix = noisy.astype(np.float64)
-    matrix *= plan.cell
-    for row in range(len(matrix) - 1):
-        matrix[row + 1 :, row] = matrix[row, row + 1 :]
+        for row in range(top, bottom):
+            stop = start + size - 1 - row
+            matrix[row, row + 1 :] = (sums.row(row)[1:] + noise[start:stop]) * plan.cell
+            matrix[row + 1 : bottom, row] = matrix[row, row + 1 : bottom]
+            start = stop
+        matrix[bottom:, top:bottom] = matrix[top:bottom, bottom:].T
     return matrix

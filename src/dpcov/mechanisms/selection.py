@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +33,10 @@ _MARGIN, _MARGIN_PER_SCORE = 2.0**-28, 2.0**-48
 _WORD_BITS = 64
 _FIRST_DIGITS = 40
 
+_SMALL_TABLE = 1 << 16
+
 Integers = npt.NDArray[np.int64]
+Parts = Iterable[npt.NDArray[np.integer[Any]]]
 
 
 def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
@@ -49,14 +54,16 @@ def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
 
 
 def select_largest(
-    scores: npt.NDArray[np.int32], *, count: int, scale: float, stream: RandomStream
+    scores: Callable[[], Parts], *, count: int, scale: float, stream: RandomStream
 ) -> Integers:
     """Return the places of the `count` largest noisy scores, in rising order.
 
     Parameters
     ----------
-    scores : ndarray of int32
-        One for each candidate, not negative.
+    scores : callable
+        Gives the scores, which are not negative, one for each candidate: vectors of
+        integers, in which places count through. Called twice, so that they need not be in
+        memory together.
     count : int
         How many to choose. If there are no more candidates than that, all are returned.
     scale : float
@@ -73,16 +80,40 @@ def select_largest(
 
     Examples
     --------
-    >>> scores = np.array([3, 900, 5, 1000, 2], dtype=np.int32)
-    >>> select_largest(scores, count=2, scale=1.0, stream=RandomStream.from_seed(0))
+    >>> parts = [np.array([3, 900, 5]), np.array([1000, 2])]
+    >>> select_largest(lambda: parts, count=2, scale=1.0, stream=RandomStream.from_seed(0))
     array([1, 3])
     """
-    if count >= len(scores):
-        return np.arange(len(scores))
-    values, how_many = np.unique(scores, return_counts=True)
-    urn = _Urn(values.astype(np.int64), how_many, scale, stream)
-    drawn = [urn.draw() for _ in range(count)]
-    return _places(scores, values.astype(np.int64), drawn)
+    values, how_many = _count_classes(scores())
+    candidates = int(how_many.sum())
+    if count >= candidates:
+        return np.arange(candidates)
+    urn = _Urn(values, how_many, scale, stream)
+    classes, ranks = np.array([urn.draw() for _ in range(count)]).T
+    return _places(scores(), values[classes], ranks)
+
+
+def _count_classes(parts: Parts) -> tuple[Integers, Integers]:
+    """Return the scores that there are, in rising order, and how many candidates have each."""
+    values, how_many = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for part in parts:
+        more, times = _count_part(part)
+        both = np.union1d(values, more)
+        total = np.zeros(len(both), dtype=np.int64)
+        total[np.searchsorted(both, values)] = how_many
+        total[np.searchsorted(both, more)] += times
+        values, how_many = both, total
+    return values, how_many
+
+
+def _count_part(part: npt.NDArray[np.integer[Any]]) -> tuple[Integers, Integers]:
+    # A table of counts needs no sorting, and is small unless there are very many people.
+    if part.max(initial=0) <= max(len(part), _SMALL_TABLE):
+        table = np.bincount(part)
+        values = np.flatnonzero(table)
+        return values, table[values]
+    values, how_many = np.unique(part, return_counts=True)
+    return values.astype(np.int64), how_many
 
 
 class _Urn:
@@ -206,12 +237,21 @@ def _find(
     return None
 
 
-def _places(
-    scores: npt.NDArray[np.int32], values: Integers, drawn: list[tuple[int, int]]
-) -> Integers:
+def _places(parts: Parts, scores: Integers, ranks: Integers) -> Integers:
     """Return where the drawn candidates are: ranks count equal scores from the left."""
-    classes, ranks = np.array(drawn, dtype=np.int64).T
-    candidates = np.flatnonzero(np.isin(scores, values[classes]))
-    order = np.argsort(scores[candidates], kind="stable")
-    starts = np.searchsorted(scores[candidates][order], values[classes], side="left")
-    return np.sort(candidates[order[starts + ranks]])
+    values, drawn = np.unique(scores, return_inverse=True)
+    # Small numbers are sorted faster.
+    small = np.min_scalar_type(len(values))
+    places, seen, start = [], np.zeros(len(values), dtype=np.int64), 0
+    for part in parts:
+        candidates = np.flatnonzero(np.isin(part, values))
+        kinds = np.searchsorted(values, part[candidates]).astype(small)
+        how_many = np.bincount(kinds, minlength=len(values))
+        rank = ranks - seen[drawn]
+        here = (rank >= 0) & (rank < how_many[drawn])
+        firsts = np.cumsum(how_many) - how_many
+        order = np.argsort(kinds, kind="stable")
+        places.append(start + candidates[order[firsts[drawn[here]] + rank[here]]])
+        seen += how_many
+        start += len(part)
+    return np.sort(np.concatenate(places))

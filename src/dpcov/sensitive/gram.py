@@ -6,20 +6,21 @@ and sent between processes, and it refuses to be printed, converted, or stored.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InexactArithmeticError, InputError, ParameterError
+from dpcov.errors import InputError, ParameterError
 from dpcov.parameters import check_count
+from dpcov.sensitive.products import CheckedProducts
 from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
 from dpcov.sensitive.sealed import Sealed
 from dpcov.sensitive.threads import blas_threads, usable_cores
+from dpcov.sensitive.triangle import Integers, Triangle
 
 if TYPE_CHECKING:
     pass
@@ -29,11 +30,8 @@ __all__ = ["MAX_SUM_BITS", "Gram", "max_block_rows"]
 MAX_SUM_BITS = 62
 """n_rows · 4^bits stays at most 2^62: one bit of head-room for the noise."""
 
-T = TypeVar("T")
-
 _BLOCK_BYTES = 64 << 20
 _MIN_BLOCK_ROWS = 1024
-_CHUNK_BYTES = 4 << 20  # rows that one thread prepares at a time: worth a call, fit for the cache
 
 
 class Gram(Sealed):
@@ -47,9 +45,9 @@ class Gram(Sealed):
     integer of at most block_rows · 4^bits ≤ 2^53, so BLAS makes no rounding error in
     any order; blocks are added in 64-bit integers that cannot overflow because
     n_rows · 4^bits ≤ 2^62. Hence any split and any order of the rows give the same
-    bytes. A Freivalds check of every block, in integers modulo 2^64, catches a BLAS
-    that is not exact: an error that is no multiple of 2^t is missed with probability
-    at most 2^(t−64).
+    bytes. A Freivalds check of every panel of every block, in integers modulo 2^64,
+    catches a BLAS that is not exact: an error that is no multiple of 2^t is missed with
+    probability at most 2^(t−64).
 
     Examples
     --------
@@ -64,13 +62,13 @@ class Gram(Sealed):
 
     __slots__ = ("_sums", "grid", "n_rows")
 
-    _sums: npt.NDArray[np.int64]
+    _sums: Triangle
     grid: Grid
     n_rows: int
 
-    def __init__(self, sums: npt.NDArray[np.int64], *, n_rows: int, grid: Grid) -> None:
+    def __init__(self, sums: Triangle, *, n_rows: int, grid: Grid) -> None:
         _check_room(n_rows, grid)
-        sums.setflags(write=False)
+        sums.freeze()
         object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "n_rows", n_rows)
         object.__setattr__(self, "grid", grid)
@@ -119,26 +117,31 @@ class Gram(Sealed):
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
         missing = check_missing(missing)
         threads = usable_cores() if threads is None else check_count("threads", threads, low=1)
-        sums = np.zeros((n_columns, n_columns), dtype=np.int64)
+        sums = Triangle.zeros(n_columns, np.int64)
         n_rows = 0
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
-            kernel = _BlockKernel(n_columns, grid, missing, pool)
+            kernel = _BlockKernel(sums, grid, missing, pool)
             for block in blocks:
                 _check_block(block, n_columns, grid)
                 n_rows += len(block)
                 _check_room(n_rows, grid)
-                kernel.add(block, sums)
+                kernel.add(block)
         return cls(sums, n_rows=n_rows, grid=grid)
 
     @property
     def n_columns(self) -> int:
         """The number of columns."""
-        return len(self._sums)
+        return self._sums.size
 
     @property
-    def sums(self) -> npt.NDArray[np.int64]:
+    def triangle(self) -> Triangle:
         """The integer sums, read-only. Sensitive: only a mechanism may look at them."""
         return self._sums
+
+    @property
+    def sums(self) -> Integers:
+        """The same as a whole matrix, which takes twice the memory. As sensitive."""
+        return self._sums.full()
 
     def __add__(self, other: object) -> Gram:
         if not isinstance(other, Gram):
@@ -151,11 +154,7 @@ class Gram(Sealed):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Gram):
             return NotImplemented
-        return (
-            self.grid == other.grid
-            and self.n_rows == other.n_rows
-            and np.array_equal(self._sums, other._sums)
-        )
+        return self.grid == other.grid and self.n_rows == other.n_rows and self._sums == other._sums
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -173,45 +172,25 @@ class _BlockKernel:
     """Quantize a block on several threads, multiply it in BLAS, check and add it."""
 
     def __init__(
-        self, n_columns: int, grid: Grid, missing: Missing, pool: ThreadPoolExecutor
+        self, sums: Triangle, grid: Grid, missing: Missing, pool: ThreadPoolExecutor
     ) -> None:
-        self._grid, self._missing, self._pool = grid, missing, pool
-        self._chunk = max(16, _CHUNK_BYTES // (8 * n_columns))
-        self._whole = np.empty((0, n_columns))
-        self._product = np.empty((n_columns, n_columns))
-        self._probe = np.frombuffer(os.urandom(8 * n_columns), dtype=np.int64)
+        self._grid, self._missing = grid, missing
+        self._whole = np.empty((0, sums.size))
+        self._products = CheckedProducts(sums, np.float64, pool)
 
-    def add(self, block: npt.NDArray[Any], sums: npt.NDArray[np.int64]) -> None:
+    def add(self, block: npt.NDArray[Any]) -> None:
         if len(self._whole) < len(block):
             self._whole = np.empty((len(block), block.shape[1]))
         whole = self._whole[: len(block)]
 
-        def prepare(part: slice) -> npt.NDArray[np.int64]:
+        def prepare(part: slice) -> Integers:
             quantize_rows(block[part], self._grid, self._missing, whole[part])
-            integers = whole[part].astype(np.int64)
-            image = np.einsum("ij,j->i", integers, self._probe)
-            return np.einsum("i,ij->j", image, integers)  # type: ignore[no-any-return]
+            return self._products.image(whole[part].astype(np.int64))
 
-        def check_and_add(part: slice) -> bool:
-            integers = self._product[part].astype(np.int64)
-            sums[part] += integers
-            return np.array_equal(np.einsum("ij,j->i", integers, self._probe), expected[part])
-
-        expected = np.zeros_like(self._probe)
-        for image in self._map(prepare, len(block)):
-            expected += image
-        np.matmul(whole.T, whole, out=self._product)
-        if not all(self._map(check_and_add, len(self._product))):
-            raise InexactArithmeticError(
-                "This machine's matrix product is not exact on integers below 2^53. "
-                "Nothing was released. Install numpy with another BLAS."
-            )
-
-    def _map(self, work: Callable[[slice], T], n_rows: int) -> Iterable[T]:
-        """Run `work` on slices of rows, on the threads of the pool."""
-        slices = [slice(start, start + self._chunk) for start in range(0, n_rows, self._chunk)]
-        # A single slice is not worth a thread.
-        return self._pool.map(work, slices) if len(slices) > 1 else map(work, slices)
+        image = np.zeros(block.shape[1], dtype=np.int64)
+        for part in self._products.over_rows(prepare, whole.shape):
+            image += part
+        self._products.add(whole, image)
 
 
 def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid) -> None:
@@ -226,12 +205,12 @@ def _check_room(n_rows: int, grid: Grid) -> None:
         raise ParameterError(f"{n_rows} rows do not fit the grid; use fewer bits.")
 
 
-def _rebuild(sums: npt.NDArray[np.int64], n_rows: int, grid: Grid) -> Gram:
-    return Gram(sums, n_rows=n_rows, grid=grid)
+def _rebuild(panels: tuple[Integers, ...], n_rows: int, grid: Grid) -> Gram:
+    return Gram(Triangle(panels), n_rows=n_rows, grid=grid)
 
 
 def _reduce_for_transport(gram: Gram) -> tuple[Any, ...]:
-    return _rebuild, (gram.sums, gram.n_rows, gram.grid)
+    return _rebuild, (gram.triangle.transport(), gram.n_rows, gram.grid)
 
 
 # multiprocessing and concurrent.futures use this pickler for pipes between processes, and

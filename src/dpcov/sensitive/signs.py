@@ -7,18 +7,20 @@ sum by at most 2, whatever the number of columns. Sensitive: there is no noise y
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InexactArithmeticError, MissingValueError, ParameterError
+from dpcov.errors import MissingValueError, ParameterError
+from dpcov.sensitive.products import CheckedProducts
 from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
 from dpcov.sensitive.sealed import Sealed
 from dpcov.sensitive.threads import blas_threads, usable_cores
+from dpcov.sensitive.triangle import Triangle
 
 __all__ = ["CoMovement", "Squares", "block_rows"]
 
@@ -51,7 +53,7 @@ class CoMovement(Sealed):
 
     Parameters
     ----------
-    sums : ndarray of int32, shape (n_columns, n_columns)
+    sums : Triangle of int32
         Σ s_i s_j. Only the part above the diagonal is used.
     squares : ndarray of int64, shape (n_columns,), or None
         Σ q_i² of the clipped, quantized rows.
@@ -75,7 +77,7 @@ class CoMovement(Sealed):
 
     __slots__ = ("_squares", "_sums", "differences", "n_terms", "rule")
 
-    _sums: npt.NDArray[np.int32]
+    _sums: Triangle
     _squares: npt.NDArray[np.int64] | None
     n_terms: int
     differences: bool
@@ -83,13 +85,14 @@ class CoMovement(Sealed):
 
     def __init__(
         self,
-        sums: npt.NDArray[np.int32],
+        sums: Triangle,
         squares: npt.NDArray[np.int64] | None,
         *,
         n_terms: int,
         differences: bool,
         rule: Squares | None,
     ) -> None:
+        sums.freeze()
         object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "differences", differences)
         object.__setattr__(self, "rule", rule)
@@ -130,10 +133,12 @@ class CoMovement(Sealed):
             By default all cores.
         """
         missing = check_missing(missing)
-        sums = np.zeros((n_columns, n_columns), dtype=np.int32)
+        sums = Triangle.zeros(n_columns, np.int32)
         totals = None if squares is None else np.zeros(n_columns, dtype=np.int64)
         n_terms = 0
-        with blas_threads(usable_cores() if threads is None else threads):
+        threads = usable_cores() if threads is None else threads
+        with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
+            products = CheckedProducts(sums, np.float32, pool)
             for block in blocks:
                 if center is None and shuffle is not None:
                     block = block[shuffle.permutation(len(block))]
@@ -142,7 +147,8 @@ class CoMovement(Sealed):
                 n_terms += len(first)
                 if n_terms > _MOST_TERMS:
                     raise ParameterError(f"More than {_MOST_TERMS} rows do not fit the sums.")
-                _add_products(_signs(first, second), sums)
+                signs = _signs(first, second)
+                products.add(signs, products.image(signs.astype(np.int32)))
                 if totals is not None and squares is not None:
                     totals += _sum_squares(first, second, center is None, squares)
         return cls(sums, totals, n_terms=n_terms, differences=center is None, rule=squares)
@@ -150,17 +156,17 @@ class CoMovement(Sealed):
     @property
     def n_columns(self) -> int:
         """The number of columns."""
-        return len(self._sums)
+        return self._sums.size
 
     @property
     def squares(self) -> npt.NDArray[np.int64] | None:
         """The sums of squares. Sensitive: only a mechanism may look at them."""
         return self._squares
 
-    def above_diagonal(self) -> npt.NDArray[np.int32]:
-        """Return Σ s_i s_j for i < j, row by row. Sensitive: for a mechanism only."""
-        rows = range(self.n_columns - 1)
-        return np.concatenate([self._sums[row, row + 1 :] for row in rows])
+    @property
+    def triangle(self) -> Triangle:
+        """The sums Σ s_i s_j, read-only. Sensitive: only a mechanism may look at them."""
+        return self._sums
 
     def __repr__(self) -> str:
         return f"CoMovement({self.n_terms} terms × {self.n_columns} columns)"
@@ -200,22 +206,6 @@ def _signs(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[np.
     if not usable.all():
         signs *= usable
     return signs
-
-
-def _add_products(signs: npt.NDArray[np.float32], sums: npt.NDArray[np.int32]) -> None:
-    """Add Σ s sᵀ of a block: exact in float32, and checked as in `Gram`."""
-    product = signs.T @ signs
-    whole = product.astype(np.int32)
-    probe = np.frombuffer(os.urandom(4 * len(sums)), dtype=np.int32)
-    integers = signs.astype(np.int32)
-    with np.errstate(all="ignore"):
-        image = np.einsum("i,ij->j", np.einsum("ij,j->i", integers, probe), integers)
-        if not np.array_equal(np.einsum("ij,j->i", whole, probe), image):
-            raise InexactArithmeticError(
-                "This machine's matrix product is not exact on integers below 2^24. "
-                "Nothing was released. Install numpy with another BLAS."
-            )
-    sums += whole
 
 
 def _sum_squares(
