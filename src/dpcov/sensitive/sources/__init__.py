@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource
+from dpcov.sensitive.sources.choice import Wanted
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
 from dpcov.sensitive.sources.refusals import kind_of
 
@@ -40,9 +41,22 @@ class RowSource(Protocol):
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks of `size` rows, the last one shorter, missing cells as NaN."""
 
+    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield, in the order of the blocks, whose each row is.
+
+        For a table that was opened with a unit column. The keys come in runs of any length,
+        `size` where the reader can choose, as arrays of numbers or objects. Two rows are of
+        one unit exactly when their keys are equal.
+        """
+
 
 def open_source(
-    table: Any, columns: Sequence[str] | None = None, *, fewest_rows: int = 2
+    table: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    select: Sequence[str] | None = None,
+    unit: str | None = None,
+    fewest_rows: int = 2,
 ) -> RowSource:
     """Return `table` as a source of rows, or say why it cannot be one.
 
@@ -53,7 +67,15 @@ def open_source(
         ``__arrow_c_stream__``, nested sequences of numbers, or the path of a CSV, Parquet or
         .npy file or of a folder of Parquet files.
     columns : sequence of str, optional
-        Column names. By default the table's own, or ``x0, x1, …`` for an array.
+        Names for all columns, the unit column among them, by their places. By default the
+        table's own, or ``x0, x1, …`` for an array.
+    select : sequence of str, optional
+        The columns to read, in this order. The others may be of any type, and are not read
+        where the format allows that. Not together with `columns`.
+    unit : str, optional
+        The column that says whose row it is. It is no part of the blocks; see
+        `RowSource.unit_keys`. Whole numbers, text, categories, dates; not for streams that
+        can be read only once.
     fewest_rows : int, default 2
         How many rows there must be.
 
@@ -61,14 +83,17 @@ def open_source(
     -----
     Claim P8. What a library says when it fails to read is not repeated, since it may quote a
     cell. The same numbers give the same blocks from every kind of table, whatever batches or
-    row groups they are stored in.
+    row groups they are stored in. A column that pandas wrote to Parquet or Arrow for an index
+    of rows is not read, unless `select` or `unit` names it.
 
     Examples
     --------
     >>> open_source(np.eye(3)).columns
     ('x0', 'x1', 'x2')
+    >>> open_source(np.eye(3), unit="x0").columns
+    ('x1', 'x2')
     """
-    source = _reader(table, columns, fewest_rows)
+    source = _reader(table, Wanted(columns, select, unit), fewest_rows)
     if source.n_rows is not None:
         check_shape(source.n_rows, len(source.columns), fewest_rows)
     return source
@@ -84,26 +109,26 @@ def is_streamed(table: Any) -> bool:
     )
 
 
-def _reader(table: Any, columns: Sequence[str] | None, fewest_rows: int) -> RowSource:
+def _reader(table: Any, wanted: Wanted, fewest_rows: int) -> RowSource:
     if isinstance(table, (np.ndarray, list, tuple)):
-        return ArraySource(table, columns)
+        return ArraySource(table, wanted)
     if _is_sparse(table):
-        return SparseSource(table, columns)
+        return SparseSource(table, wanted)
     # The other readers are loaded when they are needed: the import stays fast.
     if isinstance(table, (str, os.PathLike)):
         from dpcov.sensitive.sources.files import open_path
 
-        return open_path(table, columns)
+        return open_path(table, wanted)
     from dpcov.sensitive.sources import frames
 
     if _is_lazy(table):
-        return frames.LazySource(table, columns)
+        return frames.LazySource(table, wanted)
     if _is_frame(table):
-        return frames.FrameSource(table, columns)
+        return frames.FrameSource(table, wanted)
     if _is_arrow_stream(table):
         from dpcov.sensitive.sources.arrow import open_arrow
 
-        return open_arrow(table, columns, fewest_rows=fewest_rows, most_rows=MAX_STREAM_ROWS)
+        return open_arrow(table, wanted, fewest_rows=fewest_rows, most_rows=MAX_STREAM_ROWS)
     raise InputError(f"X must be {ACCEPTED}; got {kind_of(table)}.")
 
 

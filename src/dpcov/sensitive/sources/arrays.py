@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,64 +11,89 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
-from dpcov.sensitive.sources.names import ACCEPTED, array_names
+from dpcov.sensitive.sources.choice import Wanted, choose_from_array
+from dpcov.sensitive.sources.keys import as_keys, check_keys
+from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
 __all__ = ["ArraySource", "NpySource", "SparseSource"]
 
 
-class ArraySource:
+class _SlicedSource(ABC):
+    """Rows that can be read from any place to any other."""
+
+    def __init__(self, shape: tuple[int, ...], wanted: Wanted, name: str = "X") -> None:
+        self._choice = choose_from_array(int(shape[1]), wanted)
+        self._length, self._name = int(shape[0]), name
+        self.n_rows: int | None = self._length
+        self.columns = self._choice.names
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield blocks, without a copy where that can be."""
+        # A list of places copies, and `slice(None)` does not.
+        places = slice(None) if self._choice.is_whole else list(self._choice.places)
+        for start in range(0, self._length, size):
+            yield self._read(slice(start, start + size), places)
+
+    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield runs of `size` keys."""
+        unit, name = self._choice.unit_column
+        runs = (
+            as_keys(self._read(slice(start, start + size), [unit])[:, 0], name)
+            for start in range(0, self._length, size)
+        )
+        return check_keys(runs, n_rows=self._length, name=name, of=self._name)
+
+    @abstractmethod
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        """Return some columns of some rows."""
+
+
+class ArraySource(_SlicedSource):
     """An array in memory; a masked cell is missing."""
 
-    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
+    def __init__(self, table: Any, wanted: Wanted) -> None:
         self._array = _as_array(table)
         _check_array(self._array.ndim, self._array.dtype)
-        self.n_rows: int | None = self._array.shape[0]
-        self.columns = array_names(given, self._array.shape[1])
+        super().__init__(self._array.shape, wanted)
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield views of the array."""
-        for start in range(0, len(self._array), size):
-            block = self._array[start : start + size]
-            if isinstance(block, np.ma.MaskedArray):
-                with np.errstate(all="ignore"):
-                    block = np.ma.filled(block.astype(np.float64), np.nan)
-            yield block
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        cells = self._array[rows, places]
+        if isinstance(cells, np.ma.MaskedArray):
+            with np.errstate(all="ignore"):
+                cells = np.ma.filled(cells.astype(np.float64), np.nan)
+        return cells
 
 
-class SparseSource:
+class SparseSource(_SlicedSource):
     """A scipy.sparse matrix or array; a cell that is not stored is 0, and not missing."""
 
-    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
+    def __init__(self, table: Any, wanted: Wanted) -> None:
         _check_array(table.ndim, table.dtype)
         self._rows = table.tocsr()
-        self.n_rows: int | None = int(table.shape[0])
-        self.columns = array_names(given, int(table.shape[1]))
+        super().__init__(table.shape, wanted)
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield dense blocks."""
-        for start in range(0, self._rows.shape[0], size):
-            yield self._rows[start : start + size].toarray()
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        dense: npt.NDArray[Any] = self._rows[rows][:, places].toarray()
+        return dense
 
 
-class NpySource:
+class NpySource(_SlicedSource):
     """An array in a .npy file, mapped block by block so that memory does not grow with it."""
 
-    def __init__(self, path: Path, given: Sequence[str] | None) -> None:
+    def __init__(self, path: Path, wanted: Wanted) -> None:
         self._path = path
         array = self._map()
         _check_array(array.ndim, array.dtype, path.name)
         self._shape = array.shape
-        self.n_rows: int | None = array.shape[0]
-        self.columns = array_names(given, array.shape[1])
+        super().__init__(array.shape, wanted, path.name)
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield copies; pages of the file are given back with each map."""
-        for start in range(0, self._shape[0], size):
-            array = self._map()
-            if array.shape != self._shape:
-                raise InputError(f"{self._path.name} changed while it was read.")
-            yield np.array(array[start : start + size])
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        # Pages of the file are given back with each map.
+        array = self._map()
+        if array.shape != self._shape:
+            raise InputError(f"{self._path.name} changed while it was read.")
+        return np.array(array[rows, places])
 
     def _map(self) -> npt.NDArray[Any]:
         def load() -> npt.NDArray[Any]:

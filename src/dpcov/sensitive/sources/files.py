@@ -6,12 +6,13 @@ A file is read in pieces: memory does not grow with the number of its rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import NpySource
+from dpcov.sensitive.sources.choice import Wanted
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _PARQUET = (".parquet", ".pq")
 _KNOWN = ".csv, .parquet, .pq, .npy, or a folder of Parquet files"
 
 
-def open_path(name: str | os.PathLike[str], given: Sequence[str] | None) -> RowSource:
+def open_path(name: str | os.PathLike[str], wanted: Wanted) -> RowSource:
     """Return the file or folder at a path as a source of rows.
 
     Parameters
@@ -31,8 +32,8 @@ def open_path(name: str | os.PathLike[str], given: Sequence[str] | None) -> RowS
     name : str or path
         ``.csv``, ``.parquet``, ``.pq``, ``.npy``, or a folder of Parquet files, which are read
         in the order of their names.
-    given : sequence of str or None
-        Column names; by default the file's own.
+    wanted : Wanted
+        Names and columns.
     """
     path = _as_path(name)
     suffix = path.suffix.lower()
@@ -46,13 +47,13 @@ def open_path(name: str | os.PathLike[str], given: Sequence[str] | None) -> RowS
         files = _list_folder(path) if is_folder else [path]
         for file in files:
             _check_readable(file)
-        return ParquetSource(files, given)
+        return ParquetSource(files, wanted)
     _check_readable(path)
     if suffix == ".npy":
-        return NpySource(path, given)
+        return NpySource(path, wanted)
     from dpcov.sensitive.sources.csv_file import CsvSource
 
-    return CsvSource(path, given)
+    return CsvSource(path, wanted)
 
 
 def _as_path(name: str | os.PathLike[str]) -> Path:
