@@ -8,7 +8,6 @@ and never write one to disk.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -19,6 +18,14 @@ from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource
 from dpcov.sensitive.sources.choice import Wanted
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
+from dpcov.sensitive.sources.recognition import (
+    is_arrow_stream,
+    is_frame,
+    is_lazy,
+    is_path,
+    is_sparse,
+    is_streamed,
+)
 from dpcov.sensitive.sources.refusals import kind_of
 
 __all__ = ["MAX_STREAM_ROWS", "RowSource", "is_streamed", "open_source"]
@@ -99,63 +106,24 @@ def open_source(
     return source
 
 
-def is_streamed(table: Any) -> bool:
-    """Return whether only `open_source` can read `table`: no array and no frame in memory."""
-    return (
-        isinstance(table, (str, os.PathLike))
-        or _is_sparse(table)
-        or _is_lazy(table)
-        or (_is_arrow_stream(table) and not _is_frame(table))
-    )
-
-
 def _reader(table: Any, wanted: Wanted, fewest_rows: int) -> RowSource:
     if isinstance(table, (np.ndarray, list, tuple)):
         return ArraySource(table, wanted)
-    if _is_sparse(table):
+    if is_sparse(table):
         return SparseSource(table, wanted)
     # The other readers are loaded when they are needed: the import stays fast.
-    if isinstance(table, (str, os.PathLike)):
+    if is_path(table):
         from dpcov.sensitive.sources.files import open_path
 
         return open_path(table, wanted)
     from dpcov.sensitive.sources import frames
 
-    if _is_lazy(table):
+    if is_lazy(table):
         return frames.LazySource(table, wanted)
-    if _is_frame(table):
+    if is_frame(table):
         return frames.FrameSource(table, wanted)
-    if _is_arrow_stream(table):
+    if is_arrow_stream(table):
         from dpcov.sensitive.sources.arrow import open_arrow
 
         return open_arrow(table, wanted, fewest_rows=fewest_rows, most_rows=MAX_STREAM_ROWS)
     raise InputError(f"X must be {ACCEPTED}; got {kind_of(table)}.")
-
-
-def _is_sparse(table: Any) -> bool:
-    return type(table).__module__.startswith("scipy.sparse") and hasattr(table, "tocsr")
-
-
-def _is_lazy(table: Any) -> bool:
-    import narwhals as nw
-
-    return bool(nw.dependencies.is_polars_lazyframe(table))
-
-
-def _is_frame(table: Any) -> bool:
-    import narwhals as nw
-
-    # narwhals may refuse by DuplicateError, which is for the reader to say.
-    try:
-        nw.from_native(table, eager_only=True)
-    except TypeError:
-        return False
-    except Exception:
-        return True
-    return True
-
-
-def _is_arrow_stream(table: Any) -> bool:
-    if type(table).__module__.startswith("pyarrow"):
-        return hasattr(table, "schema")
-    return hasattr(table, "__arrow_c_stream__")

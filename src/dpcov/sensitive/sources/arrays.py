@@ -16,7 +16,7 @@ from dpcov.sensitive.sources.keys import as_keys, check_keys
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
-__all__ = ["ArraySource", "NpySource", "SparseSource"]
+__all__ = ["ArraySource", "NpySource", "SparseSource", "as_array", "check_array", "map_npy"]
 
 
 class _SlicedSource(ABC):
@@ -53,8 +53,8 @@ class ArraySource(_SlicedSource):
     """An array in memory; a masked cell is missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
-        self._array = _as_array(table)
-        _check_array(self._array.ndim, self._array.dtype)
+        self._array = as_array(table)
+        check_array(self._array.ndim, self._array.dtype)
         super().__init__(self._array.shape, wanted)
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
@@ -69,7 +69,7 @@ class SparseSource(_SlicedSource):
     """A scipy.sparse matrix or array; a cell that is not stored is 0, and not missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
-        _check_array(table.ndim, table.dtype)
+        check_array(table.ndim, table.dtype)
         self._rows = table.tocsr()
         super().__init__(table.shape, wanted)
 
@@ -83,32 +83,36 @@ class NpySource(_SlicedSource):
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
         self._path = path
-        array = self._map()
-        _check_array(array.ndim, array.dtype, path.name)
+        array = map_npy(self._path)
+        check_array(array.ndim, array.dtype, path.name)
         self._shape = array.shape
         super().__init__(array.shape, wanted, path.name)
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         # Pages of the file are given back with each map.
-        array = self._map()
+        array = map_npy(self._path)
         if array.shape != self._shape:
             raise InputError(f"{self._path.name} changed while it was read.")
         return np.array(array[rows, places])
 
-    def _map(self) -> npt.NDArray[Any]:
-        def load() -> npt.NDArray[Any]:
-            # Unlike np.load it reads nothing but this format, and never unpickles.
-            array: npt.NDArray[Any] = np.lib.format.open_memmap(self._path, mode="r")
-            return array
 
-        return read_or_refuse(
-            load,
-            f"{self._path.name} is not a complete .npy file of numbers: it is truncated, empty, "
-            "of another format, or holds pickled objects, which could run code.",
-        )
+def map_npy(path: Path) -> npt.NDArray[Any]:
+    """Return the array in a .npy file, of which nothing is read yet but its header."""
+
+    def load() -> npt.NDArray[Any]:
+        # Unlike np.load it reads nothing but this format, and never unpickles.
+        array: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        return array
+
+    return read_or_refuse(
+        load,
+        f"{path.name} is not a complete .npy file of numbers: it is truncated, empty, "
+        "of another format, or holds pickled objects, which could run code.",
+    )
 
 
-def _check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
+def check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
+    """Refuse an array that is no table of numbers, by its declared type."""
     if ndim != 2:
         wanted = ACCEPTED if name == "X" else "a 2-D array"
         raise InputError(f"{name} must be {wanted}; got {ndim} dimension(s).")
@@ -121,7 +125,8 @@ def _check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
         )
 
 
-def _as_array(table: Any) -> npt.NDArray[Any]:
+def as_array(table: Any) -> npt.NDArray[Any]:
+    """Return an array or nested sequences as an array."""
     if isinstance(table, np.ma.MaskedArray):
         return table
     masked = not isinstance(table, np.ndarray) and any(

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from dpcov.sensitive.sources import RowSource
 
-__all__ = ["ArrowBatchSource", "open_arrow"]
+__all__ = ["ArrowBatchSource", "open_arrow", "open_reader"]
 
 
 def open_arrow(table: Any, wanted: Wanted, *, fewest_rows: int, most_rows: int) -> RowSource:
     """Return an Arrow object as a source of rows; see `StreamSource` for the limits."""
-    pyarrow = import_pyarrow()
+    import_pyarrow()
     if type(table).__module__ == "pyarrow._dataset":
         return _DatasetSource(table, wanted)
     if wanted.unit is not None:
@@ -39,7 +39,13 @@ def open_arrow(table: Any, wanted: Wanted, *, fewest_rows: int, most_rows: int) 
             "rows; a stream can be read only once. Write it to a Parquet file and pass its path, "
             "or read it into a table."
         )
-    reader = read_or_refuse(
+    return StreamSource(open_reader(table), wanted, fewest_rows=fewest_rows, most_rows=most_rows)
+
+
+def open_reader(table: Any) -> pa.RecordBatchReader:
+    """Return an Arrow object as a stream of batches, or say that it is none."""
+    pyarrow = import_pyarrow()
+    return read_or_refuse(
         lambda: (
             table
             if isinstance(table, pyarrow.RecordBatchReader)
@@ -47,7 +53,6 @@ def open_arrow(table: Any, wanted: Wanted, *, fewest_rows: int, most_rows: int) 
         ),
         f"X must be {ACCEPTED}; got {kind_of(table)}, which gives no stream of rows.",
     )
-    return StreamSource(reader, wanted, fewest_rows=fewest_rows, most_rows=most_rows)
 
 
 class StreamSource:

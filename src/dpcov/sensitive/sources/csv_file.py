@@ -68,12 +68,13 @@ class CsvSource(ArrowBatchSource):
 
 def read_header(path: Path) -> tuple[str, ...]:
     """Return the column names in the first line of a CSV file."""
-    import_pyarrow()
+    pyarrow = import_pyarrow()
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty: it has no header.")
 
     def read() -> tuple[str, ...]:
-        with _parse(path, {}, n_columns=0) as reader:
+        # The lines after it are not shown to Arrow, which would look for types in them.
+        with _parse(pyarrow.BufferReader(_first_line(path)), {}, n_columns=0) as reader:
             return tuple(reader.schema.names)
 
     labels = read_or_refuse(read, lambda error: _explain(path, error))
@@ -86,12 +87,23 @@ def read_header(path: Path) -> tuple[str, ...]:
     return labels
 
 
-def _parse(path: Path, types: dict[str, Any], *, n_columns: int) -> Any:
+def _first_line(path: Path) -> bytes:
+    lines = b""
+    with path.open("rb") as file:
+        while len(lines) < _BLOCK_BYTES and (line := file.readline(_BLOCK_BYTES)):
+            lines += line
+            # A name in quotes may have line breaks.
+            if lines.strip() and lines.count(b'"') % 2 == 0:
+                break
+    return lines + b"\n"
+
+
+def _parse(file: Any, types: dict[str, Any], *, n_columns: int) -> Any:
     """Begin to parse the columns that have a type, or all."""
     from pyarrow import csv
 
     return csv.open_csv(
-        path,
+        file,
         # Only without threads does Arrow number a row that it refuses: good for counting.
         csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=len(types) > 1),
         # The blank lines of a file with one column are missing cells: a row each.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,26 @@ from dpcov.sensitive.sources.refusals import read_or_refuse
 if TYPE_CHECKING:
     from dpcov.sensitive.sources import RowSource
 
-__all__ = ["open_path"]
+__all__ = ["Located", "locate", "open_path"]
 
-_PARQUET = (".parquet", ".pq")
+_KINDS = {".csv": "csv", ".npy": "npy", ".parquet": "parquet", ".pq": "parquet"}
 _KNOWN = ".csv, .parquet, .pq, .npy, or a folder of Parquet files"
+
+
+@dataclass(frozen=True)
+class Located:
+    """A path that can be opened.
+
+    Parameters
+    ----------
+    kind : {"csv", "npy", "parquet"}
+        What its name says that it is.
+    files : tuple of Path
+        One file, or those of a folder.
+    """
+
+    kind: str
+    files: tuple[Path, ...]
 
 
 def open_path(name: str | os.PathLike[str], wanted: Wanted) -> RowSource:
@@ -35,25 +52,30 @@ def open_path(name: str | os.PathLike[str], wanted: Wanted) -> RowSource:
     wanted : Wanted
         Names and columns.
     """
-    path = _as_path(name)
-    suffix = path.suffix.lower()
-    is_folder = read_or_refuse(path.is_dir, _why_unreadable(path))
-    if not is_folder and suffix not in (".csv", ".npy", *_PARQUET):
-        _check_readable(path)
-        raise InputError(f"{path.name} is of an unknown kind; a path must end in {_KNOWN}.")
-    if is_folder or suffix in _PARQUET:
+    located = locate(name)
+    if located.kind == "npy":
+        return NpySource(located.files[0], wanted)
+    if located.kind == "parquet":
         from dpcov.sensitive.sources.parquet_files import ParquetSource
 
-        files = _list_folder(path) if is_folder else [path]
-        for file in files:
-            _check_readable(file)
-        return ParquetSource(files, wanted)
-    _check_readable(path)
-    if suffix == ".npy":
-        return NpySource(path, wanted)
+        return ParquetSource(located.files, wanted)
     from dpcov.sensitive.sources.csv_file import CsvSource
 
-    return CsvSource(path, wanted)
+    return CsvSource(located.files[0], wanted)
+
+
+def locate(name: str | os.PathLike[str]) -> Located:
+    """Return what is at a path, or say why it cannot be opened."""
+    path = _as_path(name)
+    if read_or_refuse(path.is_dir, _why_unreadable(path)):
+        located = Located("parquet", tuple(_list_folder(path)))
+    else:
+        located = Located(_KINDS.get(path.suffix.lower(), ""), (path,))
+    for file in located.files:
+        _check_readable(file)
+    if not located.kind:
+        raise InputError(f"{path.name} is of an unknown kind; a path must end in {_KNOWN}.")
+    return located
 
 
 def _as_path(name: str | os.PathLike[str]) -> Path:
@@ -72,7 +94,7 @@ def _list_folder(folder: Path) -> list[Path]:
             f"Folder {folder.name} has folders inside. Pass one without, or describe it with "
             "pyarrow.dataset.dataset() and pass that."
         )
-    files = [entry for entry in seen if entry.suffix.lower() in _PARQUET]
+    files = [entry for entry in seen if _KINDS.get(entry.suffix.lower()) == "parquet"]
     if not files:
         raise InputError(f"Folder {folder.name} has no Parquet files (.parquet, .pq).")
     return files

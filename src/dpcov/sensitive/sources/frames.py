@@ -24,7 +24,7 @@ from dpcov.sensitive.sources.keys import (
 from dpcov.sensitive.sources.names import refuse_column
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
-__all__ = ["FrameSource", "LazySource"]
+__all__ = ["FrameSource", "LazySource", "as_frame", "lazy_schema"]
 
 _FAILED = (
     "The lazy frame X cannot be computed. What polars says may quote a cell and is not repeated "
@@ -38,7 +38,7 @@ class FrameSource:
     """A data frame in memory."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
-        self._frame = _as_frame(table)
+        self._frame = as_frame(table)
         self._choice = _choose(self._frame.schema, wanted, _index_labels(table))
         self._length = len(self._frame)
         self.n_rows: int | None = self._length
@@ -73,7 +73,7 @@ class LazySource(BatchSource):
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
         self._lazy = nw.from_native(table)
-        schema = read_or_refuse(self._lazy.collect_schema, _FAILED)
+        schema = lazy_schema(table)
         n_rows = read_or_refuse(lambda: int(self._lazy.select(nw.len()).collect().item()), _FAILED)
         super().__init__(_choose(schema, wanted), n_rows, "The lazy frame X")
 
@@ -98,7 +98,14 @@ class LazySource(BatchSource):
         return _read_keys(column, name)
 
 
-def _as_frame(table: Any) -> nw.DataFrame[Any]:
+def lazy_schema(table: Any) -> Mapping[str, nw.dtypes.DType]:
+    """Return the names and types of a lazy frame, which is not computed for that."""
+    return read_or_refuse(nw.from_native(table).collect_schema, _FAILED)
+
+
+def as_frame(table: Any) -> nw.DataFrame[Any]:
+    """Return a table in memory with the one face that narwhals gives to all."""
+
     def say(error: Exception) -> str:
         if isinstance(error, nw.exceptions.DuplicateError):
             return "X has two columns of the same name; rename one of them."
