@@ -19,6 +19,7 @@ from dpcov.sensitive.sources.arrays import ArraySource, SparseSource
 from dpcov.sensitive.sources.choice import Wanted
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
 from dpcov.sensitive.sources.recognition import (
+    is_anndata,
     is_arrow_stream,
     is_frame,
     is_lazy,
@@ -71,8 +72,8 @@ def open_source(
     ----------
     table : array, data frame, stream or path
         numpy, scipy.sparse, pandas, polars (also lazy), pyarrow, anything with
-        ``__arrow_c_stream__``, nested sequences of numbers, or the path of a CSV, Parquet or
-        .npy file or of a folder of Parquet files.
+        ``__arrow_c_stream__``, AnnData, nested sequences of numbers, or the path of a CSV,
+        Parquet, .npy or .h5ad file or of a folder of Parquet files.
     columns : sequence of str, optional
         Names for all columns, the unit column among them, by their places. By default the
         table's own, or ``x0, x1, …`` for an array.
@@ -82,7 +83,7 @@ def open_source(
     unit : str, optional
         The column that says whose row it is. It is no part of the blocks; see
         `RowSource.unit_keys`. Whole numbers, text, categories, dates; not for streams that
-        can be read only once.
+        can be read only once. Of AnnData it is a column of ``obs``.
     fewest_rows : int, default 2
         How many rows there must be.
 
@@ -116,6 +117,10 @@ def _reader(table: Any, wanted: Wanted, fewest_rows: int) -> RowSource:
         from dpcov.sensitive.sources.files import open_path
 
         return open_path(table, wanted)
+    if is_anndata(table):
+        from dpcov.sensitive.sources.annotated import AnnDataSource
+
+        return AnnDataSource(table, wanted)
     from dpcov.sensitive.sources import frames
 
     if is_lazy(table):

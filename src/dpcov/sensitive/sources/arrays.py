@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,51 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
-from dpcov.sensitive.sources.choice import Wanted, choose_from_array
-from dpcov.sensitive.sources.keys import as_keys, check_keys
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.refusals import read_or_refuse
+from dpcov.sensitive.sources.slices import SlicedSource
 
 __all__ = ["ArraySource", "NpySource", "SparseSource", "as_array", "check_array", "map_npy"]
 
 
-class _SlicedSource(ABC):
-    """Rows that can be read from any place to any other."""
-
-    def __init__(self, shape: tuple[int, ...], wanted: Wanted, name: str = "X") -> None:
-        self._choice = choose_from_array(int(shape[1]), wanted)
-        self._length, self._name = int(shape[0]), name
-        self.n_rows: int | None = self._length
-        self.columns = self._choice.names
-
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield blocks, without a copy where that can be."""
-        # A list of places copies, and `slice(None)` does not.
-        places = slice(None) if self._choice.is_whole else list(self._choice.places)
-        for start in range(0, self._length, size):
-            yield self._read(slice(start, start + size), places)
-
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield runs of `size` keys."""
-        unit, name = self._choice.unit_column
-        runs = (
-            as_keys(self._read(slice(start, start + size), [unit])[:, 0], name)
-            for start in range(0, self._length, size)
-        )
-        return check_keys(runs, n_rows=self._length, name=name, of=self._name)
-
-    @abstractmethod
-    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
-        """Return some columns of some rows."""
-
-
-class ArraySource(_SlicedSource):
+class ArraySource(SlicedSource):
     """An array in memory; a masked cell is missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
         self._array = as_array(table)
         check_array(self._array.ndim, self._array.dtype)
-        super().__init__(self._array.shape, wanted)
+        super().__init__(*_shape(self._array, wanted))
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         cells = self._array[rows, places]
@@ -65,20 +33,20 @@ class ArraySource(_SlicedSource):
         return cells
 
 
-class SparseSource(_SlicedSource):
+class SparseSource(SlicedSource):
     """A scipy.sparse matrix or array; a cell that is not stored is 0, and not missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
         check_array(table.ndim, table.dtype)
         self._rows = table.tocsr()
-        super().__init__(table.shape, wanted)
+        super().__init__(*_shape(table, wanted))
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         dense: npt.NDArray[Any] = self._rows[rows][:, places].toarray()
         return dense
 
 
-class NpySource(_SlicedSource):
+class NpySource(SlicedSource):
     """An array in a .npy file, mapped block by block so that memory does not grow with it."""
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
@@ -86,7 +54,7 @@ class NpySource(_SlicedSource):
         array = map_npy(self._path)
         check_array(array.ndim, array.dtype, path.name)
         self._shape = array.shape
-        super().__init__(array.shape, wanted, path.name)
+        super().__init__(*_shape(array, wanted), path.name)
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         # Pages of the file are given back with each map.
@@ -94,6 +62,10 @@ class NpySource(_SlicedSource):
         if array.shape != self._shape:
             raise InputError(f"{self._path.name} changed while it was read.")
         return np.array(array[rows, places])
+
+
+def _shape(table: Any, wanted: Wanted) -> tuple[Choice, int]:
+    return choose_from_array(int(table.shape[1]), wanted), int(table.shape[0])
 
 
 def map_npy(path: Path) -> npt.NDArray[Any]:

@@ -18,6 +18,7 @@ from dpcov.sensitive.sources.arrays import as_array, check_array, map_npy
 from dpcov.sensitive.sources.choice import Wanted, choose_from_array, choose_from_frame
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.recognition import (
+    is_anndata,
     is_arrow_stream,
     is_frame,
     is_lazy,
@@ -71,6 +72,8 @@ def describe_table(table: Any) -> tuple[ColumnType, ...]:
         return _describe_array(table)
     if isinstance(table, (np.ndarray, list, tuple)):
         return _describe_array(as_array(table))
+    if is_anndata(table):
+        return _describe_anndata(table)
     if is_lazy(table):
         return _describe_lazy(table)
     if is_frame(table):
@@ -91,6 +94,10 @@ def _describe_path(name: str | os.PathLike[str]) -> tuple[ColumnType, ...]:
 
         names = read_header(located.files[0])
         return _describe(names, ["unknown"] * len(names))
+    if located.kind == "h5ad":
+        from dpcov.sensitive.sources.annotated import open_h5ad
+
+        return _describe_anndata(open_h5ad(located.files[0]), located.files[0].name)
     from dpcov.sensitive.sources.parquet_files import read_schema
 
     # The files of a folder must agree, which is for its reader to check.
@@ -99,9 +106,15 @@ def _describe_path(name: str | os.PathLike[str]) -> tuple[ColumnType, ...]:
 
 def _describe_array(array: Any, name: str = "X") -> tuple[ColumnType, ...]:
     check_array(array.ndim, array.dtype, name)
-    kind = {"f": "number", "b": "boolean"}.get(array.dtype.kind, "whole number")
     names = choose_from_array(array.shape[1], Wanted()).names
-    return tuple(ColumnType(each, kind) for each in names)
+    return tuple(ColumnType(each, _array_kind(array.dtype)) for each in names)
+
+
+def _describe_anndata(table: Any, name: str = "X") -> tuple[ColumnType, ...]:
+    from dpcov.sensitive.sources.annotated import choose_variables, matrix_of
+
+    kind = _array_kind(matrix_of(table, name).dtype)
+    return tuple(ColumnType(each, kind) for each in choose_variables(table, Wanted()).names)
 
 
 def _describe_frame(table: Any) -> tuple[ColumnType, ...]:
@@ -152,6 +165,10 @@ def _describe(
 ) -> tuple[ColumnType, ...]:
     choice = choose_from_frame(labels, Wanted(), index)
     return tuple(ColumnType(choice.labels[place], kinds[place]) for place in choice.places)
+
+
+def _array_kind(dtype: np.dtype[Any]) -> str:
+    return {"f": "number", "b": "boolean"}.get(dtype.kind, "whole number")
 
 
 def _frame_kind(dtype: Any) -> str:

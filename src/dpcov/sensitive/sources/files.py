@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Located", "locate", "open_path"]
 
-_KINDS = {".csv": "csv", ".npy": "npy", ".parquet": "parquet", ".pq": "parquet"}
-_KNOWN = ".csv, .parquet, .pq, .npy, or a folder of Parquet files"
+_KINDS = {".csv": "csv", ".npy": "npy", ".parquet": "parquet", ".pq": "parquet", ".h5ad": "h5ad"}
+_KNOWN = ".csv, .parquet, .pq, .npy, .h5ad, or a folder of Parquet files"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Located:
 
     Parameters
     ----------
-    kind : {"csv", "npy", "parquet"}
+    kind : {"csv", "h5ad", "npy", "parquet"}
         What its name says that it is.
     files : tuple of Path
         One file, or those of a folder.
@@ -47,8 +47,8 @@ def open_path(name: str | os.PathLike[str], wanted: Wanted) -> RowSource:
     Parameters
     ----------
     name : str or path
-        ``.csv``, ``.parquet``, ``.pq``, ``.npy``, or a folder of Parquet files, which are read
-        in the order of their names.
+        ``.csv``, ``.parquet``, ``.pq``, ``.npy``, ``.h5ad``, or a folder of Parquet files, which
+        are read in the order of their names.
     wanted : Wanted
         Names and columns.
     """
@@ -59,6 +59,11 @@ def open_path(name: str | os.PathLike[str], wanted: Wanted) -> RowSource:
         from dpcov.sensitive.sources.parquet_files import ParquetSource
 
         return ParquetSource(located.files, wanted)
+    if located.kind == "h5ad":
+        from dpcov.sensitive.sources.annotated import AnnDataSource, open_h5ad
+
+        path = located.files[0]
+        return AnnDataSource(open_h5ad(path), wanted, path.name)
     from dpcov.sensitive.sources.csv_file import CsvSource
 
     return CsvSource(located.files[0], wanted)

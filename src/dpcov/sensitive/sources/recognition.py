@@ -8,7 +8,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-__all__ = ["is_arrow_stream", "is_frame", "is_lazy", "is_path", "is_sparse", "is_streamed"]
+__all__ = [
+    "is_anndata",
+    "is_arrow_stream",
+    "is_frame",
+    "is_lazy",
+    "is_path",
+    "is_sparse",
+    "is_streamed",
+]
 
 
 def is_streamed(table: Any) -> bool:
@@ -16,9 +24,15 @@ def is_streamed(table: Any) -> bool:
     return (
         is_path(table)
         or is_sparse(table)
+        or is_anndata(table)
         or is_lazy(table)
         or (is_arrow_stream(table) and not is_frame(table))
     )
+
+
+def is_anndata(table: Any) -> bool:
+    """Return whether `table` is an AnnData object."""
+    return type(table).__module__.startswith("anndata.") and hasattr(table, "var_names")
 
 
 def is_path(table: Any) -> bool:
