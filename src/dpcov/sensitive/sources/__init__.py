@@ -24,6 +24,7 @@ from dpcov.sensitive.sources.recognition import (
     is_frame,
     is_lazy,
     is_path,
+    is_spark,
     is_sparse,
     is_streamed,
 )
@@ -72,7 +73,7 @@ def open_source(
     ----------
     table : array, data frame, stream or path
         numpy, scipy.sparse, pandas, polars (also lazy), pyarrow, anything with
-        ``__arrow_c_stream__``, AnnData, nested sequences of numbers, or the path of a CSV,
+        ``__arrow_c_stream__``, Spark, AnnData, nested sequences of numbers, or the path of a CSV,
         Parquet, .npy or .h5ad file or of a folder of Parquet files.
     columns : sequence of str, optional
         Names for all columns, the unit column among them, by their places. By default the
@@ -121,6 +122,10 @@ def _reader(table: Any, wanted: Wanted, fewest_rows: int) -> RowSource:
         from dpcov.sensitive.sources.annotated import AnnDataSource
 
         return AnnDataSource(table, wanted)
+    if is_spark(table):
+        from dpcov.sensitive.sources.spark_frame import SparkSource
+
+        return SparkSource(table, wanted)
     from dpcov.sensitive.sources import frames
 
     if is_lazy(table):

@@ -23,6 +23,7 @@ from dpcov.sensitive.sources.recognition import (
     is_frame,
     is_lazy,
     is_path,
+    is_spark,
     is_sparse,
 )
 from dpcov.sensitive.sources.refusals import kind_of
@@ -74,6 +75,10 @@ def describe_table(table: Any) -> tuple[ColumnType, ...]:
         return _describe_array(as_array(table))
     if is_anndata(table):
         return _describe_anndata(table)
+    if is_spark(table):
+        from dpcov.sensitive.sources.spark_frame import spark_schema
+
+        return _describe_schema(spark_schema(table))
     if is_lazy(table):
         return _describe_lazy(table)
     if is_frame(table):

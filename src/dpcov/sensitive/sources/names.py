@@ -24,7 +24,7 @@ __all__ = [
 
 ACCEPTED = (
     "a 2-D numpy array, or a pandas, polars or pyarrow table, a sparse matrix, an Arrow stream, "
-    "AnnData, or the path of a file"
+    "a Spark data frame, AnnData, or the path of a file"
 )
 
 

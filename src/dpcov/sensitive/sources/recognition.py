@@ -14,6 +14,7 @@ __all__ = [
     "is_frame",
     "is_lazy",
     "is_path",
+    "is_spark",
     "is_sparse",
     "is_streamed",
 ]
@@ -25,6 +26,7 @@ def is_streamed(table: Any) -> bool:
         is_path(table)
         or is_sparse(table)
         or is_anndata(table)
+        or is_spark(table)
         or is_lazy(table)
         or (is_arrow_stream(table) and not is_frame(table))
     )
@@ -33,6 +35,12 @@ def is_streamed(table: Any) -> bool:
 def is_anndata(table: Any) -> bool:
     """Return whether `table` is an AnnData object."""
     return type(table).__module__.startswith("anndata.") and hasattr(table, "var_names")
+
+
+def is_spark(table: Any) -> bool:
+    """Return whether `table` is a Spark data frame, classic or of Spark Connect."""
+    kind = type(table)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
 def is_path(table: Any) -> bool:
