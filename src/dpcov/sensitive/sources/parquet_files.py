@@ -82,6 +82,8 @@ def read_schema(path: Path) -> tuple[pa.Schema, int]:
 def _read_batches(path: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
     with _open(path) as file:
         yield from file.iter_batches(batch_rows(len(names)), columns=names)
+    # Each file leaves pieces behind, which would add up over a folder.
+    import_pyarrow().default_memory_pool().release_unused()
 
 
 def _open(path: Path) -> pq.ParquetFile:
