@@ -114,7 +114,11 @@ def test_a_note_that_is_missing_is_refused(anndata):
 @pytest.mark.parametrize(
     ("make", "keywords", "message"),
     [
-        (lambda a, f: table(a), {"unit": "a"}, "X does not have: 'a'. Its columns are 'who', 'oth"),
+        (
+            lambda a, f: table(a),
+            {"unit": "a"},
+            "unit= names columns that X does not have: 'a'. Its columns are 'who', 'oth",
+        ),
         (lambda a, f: table(a), {"select": ["who"]}, "does not have: 'who'. Its columns are 'a'"),
         (lambda a, f: table(a, names="aab"), {}, "'a' appears twice"),
         (lambda a, f: table(a, ROWS * 1j), {}, "real numbers"),

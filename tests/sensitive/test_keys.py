@@ -14,6 +14,7 @@ import pytest
 
 from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.sources import open_source
+from dpcov.sensitive.sources.keys import as_keys
 
 DAY, OTHER = datetime.date(1999, 1, 1), datetime.date(2001, 2, 3)
 MOMENT = datetime.datetime(1999, 1, 1, 12, 30)
@@ -85,6 +86,11 @@ def test_a_number_that_is_missing_is_refused(kind, tmp_path):
 def test_a_unit_that_is_not_a_number_is_missing(kind, tmp_path):
     with pytest.raises(MissingValueError):
         codes(make(kind, pa.array([1.0, 2.0, np.nan, 3.0]), tmp_path))
+
+
+def test_a_moment_that_is_none_is_missing():
+    with pytest.raises(MissingValueError):
+        as_keys(np.array(["2020-01-01", "NaT"], dtype="M8[s]"), "who")
 
 
 def test_a_category_that_is_null_is_missing():

@@ -102,17 +102,16 @@ def choose_variables(table: Any, wanted: Wanted) -> Choice:
     """Return which variables are read."""
     labels = [str(label) for label in table.var_names]
     wanted = replace(wanted, unit=None)
-    if wanted.columns is wanted.select is None and labels == [*map(str, range(len(labels)))]:
-        # What anndata calls variables that have no names.
-        wanted = replace(wanted, columns=labels)
+    if wanted == Wanted() and labels == [str(place) for place in range(len(labels))]:
+        # What anndata calls variables that have no names: nobody's row.
+        wanted = Wanted(columns=labels)
     return choose_from_frame(labels, wanted)
 
 
 def _unit_of(notes: Any, unit: str) -> FrameSource:
     labels = [str(label) for label in notes.columns]
-    # Refuses a name that is not there.
-    choice = choose_from_frame(labels, Wanted(select=[unit]))
-    return FrameSource(notes.iloc[:, [*choice.places]], Wanted(unit=unit))
+    place, name = choose_from_frame(labels, Wanted(unit=unit)).unit_column
+    return FrameSource(notes.iloc[:, [place]], Wanted(columns=[name], unit=name))
 
 
 def _is_by_columns(matrix: Any) -> bool:
