@@ -8,7 +8,6 @@ and never write one to disk.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -17,7 +16,18 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource
+from dpcov.sensitive.sources.choice import Wanted
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
+from dpcov.sensitive.sources.recognition import (
+    is_anndata,
+    is_arrow_stream,
+    is_frame,
+    is_lazy,
+    is_path,
+    is_spark,
+    is_sparse,
+    is_streamed,
+)
 from dpcov.sensitive.sources.refusals import kind_of
 
 __all__ = ["MAX_STREAM_ROWS", "RowSource", "is_streamed", "open_source"]
@@ -40,9 +50,22 @@ class RowSource(Protocol):
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks of `size` rows, the last one shorter, missing cells as NaN."""
 
+    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield, in the order of the blocks, whose each row is.
+
+        For a table that was opened with a unit column. The keys come in runs of any length,
+        `size` where the reader can choose, as arrays of numbers or objects. Two rows are of
+        one unit exactly when their keys are equal.
+        """
+
 
 def open_source(
-    table: Any, columns: Sequence[str] | None = None, *, fewest_rows: int = 2
+    table: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    select: Sequence[str] | None = None,
+    unit: str | None = None,
+    fewest_rows: int = 2,
 ) -> RowSource:
     """Return `table` as a source of rows, or say why it cannot be one.
 
@@ -50,10 +73,18 @@ def open_source(
     ----------
     table : array, data frame, stream or path
         numpy, scipy.sparse, pandas, polars (also lazy), pyarrow, anything with
-        ``__arrow_c_stream__``, nested sequences of numbers, or the path of a CSV, Parquet or
-        .npy file or of a folder of Parquet files.
+        ``__arrow_c_stream__``, Spark, AnnData, nested sequences of numbers, or the path of a CSV,
+        Parquet, .npy or .h5ad file or of a folder of Parquet files.
     columns : sequence of str, optional
-        Column names. By default the table's own, or ``x0, x1, …`` for an array.
+        Names for all columns, the unit column among them, by their places. By default the
+        table's own, or ``x0, x1, …`` for an array.
+    select : sequence of str, optional
+        The columns to read, in this order. The others may be of any type, and are not read
+        where the format allows that. Not together with `columns`.
+    unit : str, optional
+        The column that says whose row it is. It is no part of the blocks; see
+        `RowSource.unit_keys`. Whole numbers, text, categories, dates; not for streams that
+        can be read only once. Of AnnData it is a column of ``obs``.
     fewest_rows : int, default 2
         How many rows there must be.
 
@@ -61,76 +92,48 @@ def open_source(
     -----
     Claim P8. What a library says when it fails to read is not repeated, since it may quote a
     cell. The same numbers give the same blocks from every kind of table, whatever batches or
-    row groups they are stored in.
+    row groups they are stored in. A column that pandas wrote to Parquet or Arrow for an index
+    of rows is not read, unless `select` or `unit` names it.
 
     Examples
     --------
     >>> open_source(np.eye(3)).columns
     ('x0', 'x1', 'x2')
+    >>> open_source(np.eye(3), unit="x0").columns
+    ('x1', 'x2')
     """
-    source = _reader(table, columns, fewest_rows)
+    source = _reader(table, Wanted(columns, select, unit), fewest_rows)
     if source.n_rows is not None:
         check_shape(source.n_rows, len(source.columns), fewest_rows)
     return source
 
 
-def is_streamed(table: Any) -> bool:
-    """Return whether only `open_source` can read `table`: no array and no frame in memory."""
-    return (
-        isinstance(table, (str, os.PathLike))
-        or _is_sparse(table)
-        or _is_lazy(table)
-        or (_is_arrow_stream(table) and not _is_frame(table))
-    )
-
-
-def _reader(table: Any, columns: Sequence[str] | None, fewest_rows: int) -> RowSource:
+def _reader(table: Any, wanted: Wanted, fewest_rows: int) -> RowSource:
     if isinstance(table, (np.ndarray, list, tuple)):
-        return ArraySource(table, columns)
-    if _is_sparse(table):
-        return SparseSource(table, columns)
+        return ArraySource(table, wanted)
+    if is_sparse(table):
+        return SparseSource(table, wanted)
     # The other readers are loaded when they are needed: the import stays fast.
-    if isinstance(table, (str, os.PathLike)):
+    if is_path(table):
         from dpcov.sensitive.sources.files import open_path
 
-        return open_path(table, columns)
+        return open_path(table, wanted)
+    if is_anndata(table):
+        from dpcov.sensitive.sources.annotated import AnnDataSource
+
+        return AnnDataSource(table, wanted)
+    if is_spark(table):
+        from dpcov.sensitive.sources.spark_frame import SparkSource
+
+        return SparkSource(table, wanted)
     from dpcov.sensitive.sources import frames
 
-    if _is_lazy(table):
-        return frames.LazySource(table, columns)
-    if _is_frame(table):
-        return frames.FrameSource(table, columns)
-    if _is_arrow_stream(table):
+    if is_lazy(table):
+        return frames.LazySource(table, wanted)
+    if is_frame(table):
+        return frames.FrameSource(table, wanted)
+    if is_arrow_stream(table):
         from dpcov.sensitive.sources.arrow import open_arrow
 
-        return open_arrow(table, columns, fewest_rows=fewest_rows, most_rows=MAX_STREAM_ROWS)
+        return open_arrow(table, wanted, fewest_rows=fewest_rows, most_rows=MAX_STREAM_ROWS)
     raise InputError(f"X must be {ACCEPTED}; got {kind_of(table)}.")
-
-
-def _is_sparse(table: Any) -> bool:
-    return type(table).__module__.startswith("scipy.sparse") and hasattr(table, "tocsr")
-
-
-def _is_lazy(table: Any) -> bool:
-    import narwhals as nw
-
-    return bool(nw.dependencies.is_polars_lazyframe(table))
-
-
-def _is_frame(table: Any) -> bool:
-    import narwhals as nw
-
-    # narwhals may refuse by DuplicateError, which is for the reader to say.
-    try:
-        nw.from_native(table, eager_only=True)
-    except TypeError:
-        return False
-    except Exception:
-        return True
-    return True
-
-
-def _is_arrow_stream(table: Any) -> bool:
-    if type(table).__module__.startswith("pyarrow"):
-        return hasattr(table, "schema")
-    return hasattr(table, "__arrow_c_stream__")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,79 +9,82 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
-from dpcov.sensitive.sources.names import ACCEPTED, array_names
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
+from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.refusals import read_or_refuse
+from dpcov.sensitive.sources.slices import SlicedSource
 
-__all__ = ["ArraySource", "NpySource", "SparseSource"]
+__all__ = ["ArraySource", "NpySource", "SparseSource", "as_array", "check_array", "map_npy"]
 
 
-class ArraySource:
+class ArraySource(SlicedSource):
     """An array in memory; a masked cell is missing."""
 
-    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
-        self._array = _as_array(table)
-        _check_array(self._array.ndim, self._array.dtype)
-        self.n_rows: int | None = self._array.shape[0]
-        self.columns = array_names(given, self._array.shape[1])
+    def __init__(self, table: Any, wanted: Wanted) -> None:
+        self._array = as_array(table)
+        check_array(self._array.ndim, self._array.dtype)
+        super().__init__(*_shape(self._array, wanted))
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield views of the array."""
-        for start in range(0, len(self._array), size):
-            block = self._array[start : start + size]
-            if isinstance(block, np.ma.MaskedArray):
-                with np.errstate(all="ignore"):
-                    block = np.ma.filled(block.astype(np.float64), np.nan)
-            yield block
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        cells = self._array[rows, places]
+        if isinstance(cells, np.ma.MaskedArray):
+            with np.errstate(all="ignore"):
+                cells = np.ma.filled(cells.astype(np.float64), np.nan)
+        return cells
 
 
-class SparseSource:
+class SparseSource(SlicedSource):
     """A scipy.sparse matrix or array; a cell that is not stored is 0, and not missing."""
 
-    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
-        _check_array(table.ndim, table.dtype)
+    def __init__(self, table: Any, wanted: Wanted) -> None:
+        check_array(table.ndim, table.dtype)
         self._rows = table.tocsr()
-        self.n_rows: int | None = int(table.shape[0])
-        self.columns = array_names(given, int(table.shape[1]))
+        super().__init__(*_shape(table, wanted))
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield dense blocks."""
-        for start in range(0, self._rows.shape[0], size):
-            yield self._rows[start : start + size].toarray()
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        dense: npt.NDArray[Any] = self._rows[rows][:, places].toarray()
+        return dense
 
 
-class NpySource:
+class NpySource(SlicedSource):
     """An array in a .npy file, mapped block by block so that memory does not grow with it."""
 
-    def __init__(self, path: Path, given: Sequence[str] | None) -> None:
+    def __init__(self, path: Path, wanted: Wanted) -> None:
         self._path = path
-        array = self._map()
-        _check_array(array.ndim, array.dtype, path.name)
+        array = map_npy(self._path)
+        check_array(array.ndim, array.dtype, path.name)
         self._shape = array.shape
-        self.n_rows: int | None = array.shape[0]
-        self.columns = array_names(given, array.shape[1])
+        super().__init__(*_shape(array, wanted), path.name)
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield copies; pages of the file are given back with each map."""
-        for start in range(0, self._shape[0], size):
-            array = self._map()
-            if array.shape != self._shape:
-                raise InputError(f"{self._path.name} changed while it was read.")
-            yield np.array(array[start : start + size])
-
-    def _map(self) -> npt.NDArray[Any]:
-        def load() -> npt.NDArray[Any]:
-            # Unlike np.load it reads nothing but this format, and never unpickles.
-            array: npt.NDArray[Any] = np.lib.format.open_memmap(self._path, mode="r")
-            return array
-
-        return read_or_refuse(
-            load,
-            f"{self._path.name} is not a complete .npy file of numbers: it is truncated, empty, "
-            "of another format, or holds pickled objects, which could run code.",
-        )
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        # Pages of the file are given back with each map.
+        array = map_npy(self._path)
+        if array.shape != self._shape:
+            raise InputError(f"{self._path.name} changed while it was read.")
+        return np.array(array[rows, places])
 
 
-def _check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
+def _shape(table: Any, wanted: Wanted) -> tuple[Choice, int]:
+    return choose_from_array(int(table.shape[1]), wanted), int(table.shape[0])
+
+
+def map_npy(path: Path) -> npt.NDArray[Any]:
+    """Return the array in a .npy file, of which nothing is read yet but its header."""
+
+    def load() -> npt.NDArray[Any]:
+        # Unlike np.load it reads nothing but this format, and never unpickles.
+        array: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        return array
+
+    return read_or_refuse(
+        load,
+        f"{path.name} is not a complete .npy file of numbers: it is truncated, empty, "
+        "of another format, or holds pickled objects, which could run code.",
+    )
+
+
+def check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
+    """Refuse an array that is no table of numbers, by its declared type."""
     if ndim != 2:
         wanted = ACCEPTED if name == "X" else "a 2-D array"
         raise InputError(f"{name} must be {wanted}; got {ndim} dimension(s).")
@@ -95,7 +97,8 @@ def _check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
         )
 
 
-def _as_array(table: Any) -> npt.NDArray[Any]:
+def as_array(table: Any) -> npt.NDArray[Any]:
+    """Return an array or nested sequences as an array."""
     if isinstance(table, np.ma.MaskedArray):
         return table
     masked = not isinstance(table, np.ndarray) and any(

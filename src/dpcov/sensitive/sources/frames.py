@@ -12,78 +12,100 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.sensitive.sources.blocks import Part, batch_rows, cut_blocks, expect_rows
-from dpcov.sensitive.sources.names import frame_names, refuse_column
+from dpcov.sensitive.sources.batches import BatchSource
+from dpcov.sensitive.sources.blocks import batch_rows
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.keys import (
+    as_keys,
+    check_keys,
+    refuse_missing_unit,
+    refuse_unit_type,
+)
+from dpcov.sensitive.sources.names import refuse_column
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
-__all__ = ["FrameSource", "LazySource"]
+__all__ = ["FrameSource", "LazySource", "as_frame", "lazy_schema"]
 
 _FAILED = (
     "The lazy frame X cannot be computed. What polars says may quote a cell and is not repeated "
     "here; X.collect() shows it."
 )
 
+_KEY_TYPES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object)
+
 
 class FrameSource:
     """A data frame in memory."""
 
-    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
-        self._frame = _as_frame(table)
-        self.n_rows: int | None = len(self._frame)
-        self.columns = frame_names(list(self._frame.columns), given)
-        _check_types(self._frame.schema, self.columns)
+    def __init__(self, table: Any, wanted: Wanted) -> None:
+        self._frame = as_frame(table)
+        self._choice = _choose(self._frame.schema, wanted, _index_labels(table))
+        self._length = len(self._frame)
+        self.n_rows: int | None = self._length
+        self.columns = self._choice.names
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks, converted one after the other."""
-        for start in range(0, len(self._frame), size):
-            part = self._frame[start : start + size]
-            block = np.empty(part.shape, order="F")
-            for index, column in enumerate(part.iter_columns()):
-                block[:, index] = _read_column(column, self.columns[index])
+        for start in range(0, self._length, size):
+            # Columns are picked after rows: the other way pandas would copy all of them.
+            columns = list(self._frame[start : start + size].iter_columns())
+            block = np.empty((len(columns[0]), len(self.columns)), order="F")
+            for index, place in enumerate(self._choice.places):
+                block[:, index] = _read_numbers(columns[place], self.columns[index])
             yield block
 
+    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield runs of `size` keys."""
+        unit, name = self._choice.unit_column
+        column = self._frame[:, unit]
+        runs = (
+            _read_keys(column[start : start + size], name) for start in range(0, self._length, size)
+        )
+        return check_keys(runs, n_rows=self._length, name=name, of="X")
 
-class LazySource:
+
+class LazySource(BatchSource):
     """A polars lazy frame: computed once for the number of rows, and once for the rows.
 
     The rows come in batches, in order, where polars can do that (`collect_batches`);
     otherwise the frame is collected in memory.
     """
 
-    def __init__(self, table: Any, given: Sequence[str] | None) -> None:
-        self._table = table
-        frame = nw.from_native(table)
-        schema = read_or_refuse(frame.collect_schema, _FAILED)
-        self.columns = frame_names(list(schema), given)
-        _check_types(schema, self.columns)
-        self.n_rows: int | None = read_or_refuse(
-            lambda: int(frame.select(nw.len()).collect().item()), _FAILED
-        )
+    def __init__(self, table: Any, wanted: Wanted) -> None:
+        self._lazy = nw.from_native(table)
+        schema = lazy_schema(table)
+        n_rows = read_or_refuse(lambda: int(self._lazy.select(nw.len()).collect().item()), _FAILED)
+        super().__init__(_choose(schema, wanted), n_rows, "The lazy frame X")
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield blocks, computed while they are asked for."""
-        n_columns = len(self.columns)
-        blocks = cut_blocks(self._parts(), n_columns=n_columns, size=size)
-        return expect_rows(blocks, self.n_rows or 0, "The lazy frame X")
+    def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
+        for batch in read_all_or_refuse(lambda: self._compute(places), _FAILED):
+            yield list(nw.from_native(batch, eager_only=True).iter_columns())
 
-    def _parts(self) -> Iterator[Part]:
-        for batch in read_all_or_refuse(self._batches, _FAILED):
-            frame = nw.from_native(batch, eager_only=True)
-            yield [
-                _read_column(column, name)
-                for name, column in zip(self.columns, frame.iter_columns(), strict=True)
-            ]
-
-    def _batches(self) -> Iterable[Any]:
-        if not hasattr(self._table, "collect_batches"):
-            return [self._table.collect()]
-        batches: Iterable[Any] = self._table.collect_batches(
-            chunk_size=batch_rows(len(self.columns)), maintain_order=True, engine="streaming"
+    def _compute(self, places: tuple[int, ...]) -> Iterable[Any]:
+        # By place: polars would read some names as patterns.
+        table = self._lazy.select(nw.nth(*places)).to_native()
+        if not hasattr(table, "collect_batches"):
+            return [table.collect()]
+        batches: Iterable[Any] = table.collect_batches(
+            chunk_size=batch_rows(len(places)), maintain_order=True, engine="streaming"
         )
         return batches
 
+    def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
+        return _read_numbers(column, name)
 
-def _as_frame(table: Any) -> nw.DataFrame[Any]:
+    def _keys(self, column: Any, name: str) -> npt.NDArray[Any]:
+        return _read_keys(column, name)
+
+
+def lazy_schema(table: Any) -> Mapping[str, nw.dtypes.DType]:
+    """Return the names and types of a lazy frame, which is not computed for that."""
+    return read_or_refuse(nw.from_native(table).collect_schema, _FAILED)
+
+
+def as_frame(table: Any) -> nw.DataFrame[Any]:
+    """Return a table in memory with the one face that narwhals gives to all."""
+
     def say(error: Exception) -> str:
         if isinstance(error, nw.exceptions.DuplicateError):
             return "X has two columns of the same name; rename one of them."
@@ -92,13 +114,31 @@ def _as_frame(table: Any) -> nw.DataFrame[Any]:
     return read_or_refuse(lambda: nw.from_native(table, eager_only=True), say)
 
 
-def _check_types(schema: Mapping[str, nw.dtypes.DType], names: tuple[str, ...]) -> None:
-    for name, dtype in zip(names, schema.values(), strict=True):
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
-            raise refuse_column(name, type(dtype).__name__)
+def _index_labels(table: Any) -> tuple[str, ...]:
+    """Return the columns of an Arrow table that are an index of pandas."""
+    if not nw.dependencies.is_pyarrow_table(table):
+        return ()
+    from dpcov.sensitive.sources.arrow_columns import index_labels
+
+    return index_labels(table.schema)
 
 
-def _read_column(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
+def _choose(
+    schema: Mapping[str, nw.dtypes.DType], wanted: Wanted, index: tuple[str, ...] = ()
+) -> Choice:
+    choice = choose_from_frame(list(schema), wanted, index)
+    types = list(schema.values())
+    for place, name in zip(choice.places, choice.names, strict=True):
+        if not (types[place].is_numeric() or types[place] == nw.Boolean):
+            raise refuse_column(name, type(types[place]).__name__)
+    if choice.unit is not None:
+        kind = types[choice.unit]
+        if not (kind.is_numeric() or kind.is_temporal() or kind in _KEY_TYPES):
+            raise refuse_unit_type(choice.unit_column[1], type(kind).__name__)
+    return choice
+
+
+def _read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     """Return a numeric or boolean column as an array, nulls as NaN."""
 
     def convert() -> npt.NDArray[Any]:
@@ -112,3 +152,23 @@ def _read_column(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
 
     kind = type(column.dtype).__name__
     return read_or_refuse(convert, f"Column {name!r} of type {kind} cannot be read as numbers.")
+
+
+def _read_keys(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
+    """Return the unit column as keys."""
+    if nw.dependencies.is_pyarrow_chunked_array(column.to_native()):
+        from dpcov.sensitive.sources.arrow_columns import read_arrow_keys
+
+        return read_arrow_keys(column.to_native(), name)
+
+    def convert() -> npt.NDArray[Any] | None:
+        if column.is_null().any():
+            return None
+        if column.dtype in (nw.String, nw.Int128, nw.UInt128):
+            return np.array(column.to_list(), dtype=object)
+        return column.to_numpy()
+
+    cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
+    if cells is None:
+        raise refuse_missing_unit(name)
+    return as_keys(cells, name)

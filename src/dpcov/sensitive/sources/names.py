@@ -14,15 +14,17 @@ from dpcov.errors import InputError
 __all__ = [
     "ACCEPTED",
     "array_names",
+    "check_names",
     "check_shape",
     "frame_names",
     "look_like_cells",
     "refuse_column",
+    "unique_names",
 ]
 
 ACCEPTED = (
     "a 2-D numpy array, or a pandas, polars or pyarrow table, a sparse matrix, an Arrow stream, "
-    "or the path of a file"
+    "a Spark data frame, AnnData, or the path of a file"
 )
 
 
@@ -44,7 +46,30 @@ def frame_names(labels: list[Any], given: Sequence[str] | None) -> tuple[str, ..
             "read: then the names are somebody's row. Read it again, or state the names with "
             "columns=."
         )
-    return _unique_names([str(label) for label in labels])
+    return unique_names([str(label) for label in labels])
+
+
+def check_names(what: str, given: Any) -> tuple[str, ...]:
+    """Return names that a caller states in order, or refuse what is no sequence of them."""
+    try:
+        names = [] if isinstance(given, (str, set, frozenset, dict)) else list(given)
+    except TypeError:
+        names = []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{what} must be a sequence of names (strings).")
+    return unique_names([str(name) for name in names])
+
+
+def unique_names(names: list[str]) -> tuple[str, ...]:
+    """Return the names, or refuse two that are the same and those that are no text."""
+    seen: set[str] = set()
+    for name in names:
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise InputError("A column name is not valid Unicode text and could not be saved.")
+        if name in seen:
+            raise InputError(f"Column name {name!r} appears twice; names must differ.")
+        seen.add(name)
+    return tuple(names)
 
 
 def look_like_cells(labels: list[Any]) -> bool:
@@ -76,15 +101,10 @@ def check_shape(n_rows: int, n_columns: int, fewest_rows: int) -> None:
 
 
 def _given_names(columns: Any, expected: int) -> tuple[str, ...]:
-    try:
-        names = [] if isinstance(columns, (str, set, frozenset, dict)) else list(columns)
-    except TypeError:
-        names = []
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InputError("columns must be a sequence of names (strings).")
+    names = check_names("columns", columns)
     if len(names) != expected:
         raise InputError(f"columns has {len(names)} names; X has {expected} columns.")
-    return _unique_names([str(name) for name in names])
+    return names
 
 
 def _looks_like_a_cell(label: str) -> bool:
@@ -101,14 +121,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _unique_names(names: list[str]) -> tuple[str, ...]:
-    seen: set[str] = set()
-    for name in names:
-        if any("\ud800" <= character <= "\udfff" for character in name):
-            raise InputError("A column name is not valid Unicode text and could not be saved.")
-        if name in seen:
-            raise InputError(f"Column name {name!r} appears twice; names must differ.")
-        seen.add(name)
-    return tuple(names)

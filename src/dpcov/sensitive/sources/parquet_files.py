@@ -7,76 +7,82 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from dpcov.errors import InputError
-from dpcov.sensitive.sources.arrow import check_arrow_types, import_pyarrow, read_batch
-from dpcov.sensitive.sources.blocks import Part, batch_rows, cut_blocks, expect_rows
-from dpcov.sensitive.sources.names import frame_names
+from dpcov.sensitive.sources.arrow import ArrowBatchSource
+from dpcov.sensitive.sources.arrow_columns import choose_from_schema, import_pyarrow, key_type
+from dpcov.sensitive.sources.blocks import batch_rows
+from dpcov.sensitive.sources.choice import Choice, Wanted
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-__all__ = ["ParquetSource"]
+__all__ = ["ParquetSource", "read_schema"]
 
 # For each column. Without a buffer Arrow loads whole row groups, which may be whole files.
 _BUFFER_BYTES = 1 << 14
 
 
-class ParquetSource:
+class ParquetSource(ArrowBatchSource):
     """Parquet files with the same columns and types; their metadata know the rows."""
 
-    def __init__(self, files: Sequence[Path], given: Sequence[str] | None) -> None:
+    def __init__(self, files: Sequence[Path], wanted: Wanted) -> None:
         import_pyarrow()
         self._files = tuple(files)
-        n_rows, first = 0, None
-        for path in self._files:
-            schema, count = read_or_refuse(partial(_read_metadata, path), _broken(path))
+        schema, n_rows = read_schema(self._files[0])
+        self._labels = tuple(schema.names)
+        choice = choose_from_schema(schema, wanted, of=self._files[0].name)
+        for path in self._files[1:]:
+            sibling, count = read_schema(path)
+            self._check_sibling(sibling, path, schema, choice)
             n_rows += count
-            if first is None:
-                first = schema
-                self.columns = frame_names(list(schema.names), given)
-                check_arrow_types(schema, self.columns, of=path.name)
-            else:
-                self._check_sibling(schema, path, first)
-        self.n_rows: int | None = n_rows
+        super().__init__(choice, n_rows, self._files[0].name)
 
-    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield blocks across files and row groups."""
-        blocks = cut_blocks(self._parts(), n_columns=len(self.columns), size=size)
-        return expect_rows(blocks, self.n_rows or 0, self._files[0].name)
-
-    def _check_sibling(self, schema: pa.Schema, path: Path, first: pa.Schema) -> None:
+    def _check_sibling(
+        self, schema: pa.Schema, path: Path, first: pa.Schema, choice: Choice
+    ) -> None:
         other = self._files[0].name
         if schema.names != first.names:
             raise InputError(
                 f"{path.name} has other columns than {other}, or in another order. Files of one "
                 "folder must agree."
             )
-        for name, here, there in zip(self.columns, schema.types, first.types, strict=True):
+        # Columns that are not read may differ, and categories are the same people as text.
+        pairs = [(place, schema.types[place], first.types[place]) for place in choice.places]
+        if choice.unit is not None:
+            types = (key_type(each.types[choice.unit]) for each in (schema, first))
+            pairs.append((choice.unit, *types))
+        for place, here, there in pairs:
             if here != there:
                 raise InputError(
-                    f"Column {name!r} is of another type in {path.name} than in {other}. Files of "
-                    "one folder must agree."
+                    f"Column {choice.labels[place]!r} is of another type in {path.name} than in "
+                    f"{other}. Files of one folder must agree."
                 )
 
-    def _parts(self) -> Iterator[Part]:
+    def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
+        names = [self._labels[place] for place in places]
         for path in self._files:
-            batches = partial(_read_batches, path, batch_rows(len(self.columns)))
+            batches = partial(_read_batches, path, names)
             for batch in read_all_or_refuse(batches, _broken(path)):
-                yield read_batch(batch, self.columns)
+                yield batch.columns
 
 
-def _read_metadata(path: Path) -> tuple[pa.Schema, int]:
+def read_schema(path: Path) -> tuple[pa.Schema, int]:
+    """Return what a Parquet file says of its columns, and its number of rows."""
+
+    def read() -> tuple[pa.Schema, int]:
+        with _open(path) as file:
+            return file.schema_arrow, file.metadata.num_rows
+
+    return read_or_refuse(read, _broken(path))
+
+
+def _read_batches(path: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
     with _open(path) as file:
-        return file.schema_arrow, file.metadata.num_rows
-
-
-def _read_batches(path: Path, size: int) -> Iterator[pa.RecordBatch]:
-    with _open(path) as file:
-        yield from file.iter_batches(size)
+        yield from file.iter_batches(batch_rows(len(names)), columns=names)
+    # Each file leaves pieces behind, which would add up over a folder.
+    import_pyarrow().default_memory_pool().release_unused()
 
 
 def _open(path: Path) -> pq.ParquetFile:

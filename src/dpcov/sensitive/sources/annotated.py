@@ -1,0 +1,118 @@
+"""Rows from AnnData: a matrix with named columns and notes on its rows, or an .h5ad file.
+
+Columns are ``var_names``; whose row it is stands in a column of ``obs``. A file is opened
+in anndata's backed mode: the matrix stays in it and is read block by block, while anndata
+keeps ``obs`` and ``var`` in memory.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError, MissingExtraError
+from dpcov.sensitive.sources.arrays import check_array
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.frames import FrameSource
+from dpcov.sensitive.sources.refusals import read_or_refuse
+from dpcov.sensitive.sources.slices import SlicedSource
+
+__all__ = ["AnnDataSource", "choose_variables", "matrix_of", "open_h5ad"]
+
+
+class AnnDataSource(SlicedSource):
+    """An AnnData object.
+
+    Parameters
+    ----------
+    table : AnnData
+        In memory, or backed by a file.
+    wanted : Wanted
+        Names and columns; the unit is one of ``obs``.
+    name : str
+        What the table is called in messages.
+    """
+
+    def __init__(self, table: Any, wanted: Wanted, name: str = "X") -> None:
+        matrix = matrix_of(table, name)
+        super().__init__(choose_variables(table, wanted), int(matrix.shape[0]), name)
+        self._matrix = matrix.tocsr() if _is_by_columns(matrix) else matrix
+        self._unit = None if wanted.unit is None else _unit_of(table.obs, wanted.unit)
+
+    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield runs of `size` keys, from ``obs``."""
+        if self._unit is None:
+            raise AssertionError("unreachable: nobody asks for a unit column that was not stated")
+        return self._unit.unit_keys(size)
+
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        def read() -> npt.NDArray[Any]:
+            block = self._matrix[rows]
+            dense = block.toarray() if hasattr(block, "toarray") else np.asarray(block)
+            cells: npt.NDArray[Any] = dense[:, places]
+            return cells
+
+        return read_or_refuse(read, f"The matrix of {self._name} cannot be read.")
+
+
+def open_h5ad(path: Path) -> Any:
+    """Return an .h5ad file as an AnnData object whose matrix stays in the file."""
+    try:
+        import anndata
+    except ImportError:
+        raise MissingExtraError(
+            "Files that end in .h5ad need anndata: pip install 'dpcov[anndata]'"
+        ) from None
+
+    def load() -> Any:
+        # Its warnings are about what it finds in the file.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return anndata.read_h5ad(path, backed="r")
+
+    return read_or_refuse(
+        load,
+        f"{path.name} is not a complete .h5ad file: it is truncated, damaged, or of another "
+        "format.",
+    )
+
+
+def matrix_of(table: Any, name: str) -> Any:
+    """Return the matrix of an AnnData object, or say why its rows cannot be read."""
+    # Asked for once: a view would make it anew each time.
+    matrix = read_or_refuse(lambda: table.X, f"The matrix of {name} cannot be read.")
+    if matrix is None:
+        raise InputError(f"{name} has no matrix: its X is None. Set X to one of its layers.")
+    check_array(len(matrix.shape), matrix.dtype, name)
+    if _is_by_columns(matrix) and not hasattr(matrix, "tocsr"):
+        raise InputError(
+            f"{name} is stored by columns (CSC) in its file, and each block of rows would need all "
+            "of it. Write it by rows: read it, set X = X.tocsr(), and write it again."
+        )
+    return matrix
+
+
+def choose_variables(table: Any, wanted: Wanted) -> Choice:
+    """Return which variables are read."""
+    labels = [str(label) for label in table.var_names]
+    wanted = replace(wanted, unit=None)
+    if wanted == Wanted() and labels == [str(place) for place in range(len(labels))]:
+        # What anndata calls variables that have no names: nobody's row.
+        wanted = Wanted(columns=labels)
+    return choose_from_frame(labels, wanted)
+
+
+def _unit_of(notes: Any, unit: str) -> FrameSource:
+    labels = [str(label) for label in notes.columns]
+    place, name = choose_from_frame(labels, Wanted(unit=unit)).unit_column
+    return FrameSource(notes.iloc[:, [place]], Wanted(columns=[name], unit=name))
+
+
+def _is_by_columns(matrix: Any) -> bool:
+    return getattr(matrix, "format", None) == "csc"

@@ -1,0 +1,146 @@
+"""Arrow columns: which are data, and their cells as numbers and keys.
+
+Owns what dpcov knows of Arrow's types. Data sets, streams and files share it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from dpcov.errors import MissingExtraError
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.keys import as_keys, refuse_missing_unit, refuse_unit_type
+from dpcov.sensitive.sources.names import refuse_column
+from dpcov.sensitive.sources.refusals import read_or_refuse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "choose_from_schema",
+    "import_pyarrow",
+    "index_labels",
+    "is_number_type",
+    "key_type",
+    "read_arrow_keys",
+    "read_arrow_numbers",
+]
+
+
+def import_pyarrow() -> Any:
+    """Return pyarrow, or say how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError(
+            "CSV and Parquet files and Arrow streams need pyarrow: pip install 'dpcov[files]'"
+        ) from None
+    return pyarrow
+
+
+def choose_from_schema(schema: pa.Schema, wanted: Wanted, *, of: str = "") -> Choice:
+    """Return which columns are read, or refuse one by its name and its declared type.
+
+    A column that pandas wrote for an index of rows is no data, unless it is asked for.
+    """
+    choice = choose_from_frame(schema.names, wanted, index_labels(schema))
+    for place, name in zip(choice.places, choice.names, strict=True):
+        if not is_number_type(schema.types[place]):
+            raise refuse_column(name, _first_word(schema.types[place]), of=of)
+    if choice.unit is not None and not _is_key_type(schema.types[choice.unit]):
+        raise refuse_unit_type(choice.unit_column[1], _first_word(schema.types[choice.unit]))
+    return choice
+
+
+def is_number_type(kind: pa.DataType) -> bool:
+    """Return whether the cells of an Arrow type are numbers."""
+    types = import_pyarrow().types
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+    )
+
+
+def read_arrow_numbers(column: Any, name: str) -> npt.NDArray[Any]:
+    """Return an Arrow column of numbers as an array, nulls as NaN."""
+    return read_or_refuse(lambda: _as_array(column), f"Column {name!r} cannot be read as numbers.")
+
+
+def read_arrow_keys(column: Any, name: str) -> npt.NDArray[Any]:
+    """Return an Arrow column, in one piece or several, as keys."""
+    pyarrow = import_pyarrow()
+
+    def convert() -> npt.NDArray[Any] | None:
+        plain = column
+        # Codes of a dictionary differ from batch to batch, and may stand for null.
+        if pyarrow.types.is_dictionary(plain.type):
+            plain = plain.cast(plain.type.value_type)
+        if plain.null_count:
+            return None
+        array: npt.NDArray[Any] = (
+            plain.to_numpy()
+            if isinstance(plain, pyarrow.ChunkedArray)
+            else plain.to_numpy(zero_copy_only=False)
+        )
+        return array
+
+    cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
+    if cells is None:
+        raise refuse_missing_unit(name)
+    return as_keys(cells, name)
+
+
+def key_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that keys of an Arrow type have: ways to store the same are one."""
+    pyarrow = import_pyarrow()
+    if pyarrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    # By name, since some came after the oldest pyarrow that is supported.
+    for plain in (pyarrow.string(), pyarrow.binary()):
+        if str(kind) in (f"large_{plain}", f"{plain}_view"):
+            return plain
+    return kind
+
+
+def index_labels(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the columns that pandas wrote for an index of rows, by what the schema says."""
+    written = (schema.metadata or {}).get(b"pandas")
+    try:
+        index = json.loads(written)["index_columns"] if written else []
+        return tuple(label for label in index if isinstance(label, str))
+    except (ValueError, KeyError, TypeError):
+        return ()
+
+
+def _is_key_type(kind: pa.DataType) -> bool:
+    types = import_pyarrow().types
+    plain = key_type(kind)
+    return (
+        is_number_type(plain)
+        or types.is_temporal(plain)
+        or types.is_string(plain)
+        or types.is_binary(plain)
+        or types.is_fixed_size_binary(plain)
+        or str(plain) == "extension<arrow.uuid>"
+    )
+
+
+def _first_word(kind: pa.DataType) -> str:
+    # A nested type would list its parts.
+    return str(kind).split("<")[0]
+
+
+def _as_array(column: Any) -> npt.NDArray[Any]:
+    pyarrow = import_pyarrow()
+    # Arrow refuses, and quotes, 64-bit integers that do not fit a float: numpy rounds.
+    if pyarrow.types.is_boolean(column.type):
+        column = column.cast(pyarrow.int8())
+    elif pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.float64())
+    array: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return array

@@ -1,0 +1,298 @@
+"""Which columns are read: `select` and `unit` over every kind of table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+
+from dpcov.errors import InputError, MissingValueError
+from dpcov.sensitive.sources import open_source
+
+N = 101
+ROWS = np.random.default_rng(0).normal(size=(N, 3))
+WHO = np.random.default_rng(1).integers(1, 20, size=N)
+CITY = np.array([f"secret {code}" for code in WHO])
+FRAME = pd.DataFrame(
+    {"a": ROWS[:, 0], "who": WHO, "b": ROWS[:, 1], "city": CITY, "c": ROWS[:, 2]},
+)
+NUMBERS = FRAME[["a", "who", "b", "c"]].to_numpy()  # x0, x1, x2, x3
+
+
+def arrow():
+    return pa.Table.from_pandas(FRAME, preserve_index=False)
+
+
+def csv(folder):
+    FRAME.to_csv(folder / "x.csv", index=False)
+    return folder / "x.csv"
+
+
+def parquet(folder):
+    pq.write_table(arrow(), folder / "x.parquet", row_group_size=7)
+    return folder / "x.parquet"
+
+
+def parquet_folder(folder):
+    (folder / "parts").mkdir()
+    for index, start in enumerate(range(0, N, 13)):
+        pq.write_table(arrow().slice(start, 13), folder / "parts" / f"{index:02}.parquet")
+    return folder / "parts"
+
+
+def npy(folder, order=np.ascontiguousarray):
+    np.save(folder / "x.npy", order(NUMBERS))
+    return folder / "x.npy"
+
+
+NAMED = {
+    "pandas": lambda folder: FRAME,
+    "polars": lambda folder: pl.from_pandas(FRAME),
+    "polars, lazy": lambda folder: pl.from_pandas(FRAME).lazy(),
+    "polars, scanned": lambda folder: pl.scan_parquet(parquet(folder)),
+    "pyarrow": lambda folder: arrow(),
+    "pyarrow, chunked": lambda folder: pa.concat_tables(
+        [arrow().slice(start, 9) for start in range(0, N, 9)]
+    ),
+    "data set": lambda folder: ds.dataset(parquet_folder(folder)),
+    "csv": csv,
+    "parquet": parquet,
+    "folder": parquet_folder,
+}
+NUMBERED = {
+    "numpy": lambda folder: NUMBERS,
+    "numpy, by columns": lambda folder: np.asfortranarray(NUMBERS),
+    "masked": lambda folder: np.ma.array(NUMBERS),
+    "lists": lambda folder: NUMBERS.tolist(),
+    "npy": npy,
+    "npy, by columns": lambda folder: npy(folder, np.asfortranarray),
+    "sparse": lambda folder: scipy.sparse.csr_array(NUMBERS),
+    "sparse, by columns": lambda folder: scipy.sparse.csc_matrix(NUMBERS),
+}
+STREAMS = {"stream": lambda folder: arrow().to_reader(max_chunksize=7)}
+OWN = dict.fromkeys(NAMED | STREAMS, ("c", "a", "who"))
+OWN |= dict.fromkeys(NUMBERED, ("x3", "x0", "x1"))
+ALL = NAMED | NUMBERED | STREAMS
+
+
+def read(source, size=16):
+    return np.concatenate(list(source.blocks(size)))
+
+
+def codes(source, size=16):
+    """Return, for each row, the first row of the same unit."""
+    keys = np.concatenate(list(source.unit_keys(size))).tolist()
+    return [keys.index(key) for key in keys]
+
+
+FIRST = [WHO.tolist().index(who) for who in WHO]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_selected_columns_come_in_the_order_asked_for(kind, tmp_path):
+    source = open_source(ALL[kind](tmp_path), select=OWN[kind][:2])
+    assert source.columns == OWN[kind][:2]
+    assert (read(source) == ROWS[:, [2, 0]]).all()
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", ALL)
+def test_blocks_of_selected_columns_have_one_length_whatever_the_table(kind, tmp_path):
+    source = open_source(ALL[kind](tmp_path), select=OWN[kind][:2])
+    assert [block.shape for block in source.blocks(16)] == [(16, 2)] * 6 + [(5, 2)]
+
+
+@pytest.mark.parametrize("kind", NAMED | NUMBERED)
+def test_the_unit_column_is_no_part_of_the_selected_rows(kind, tmp_path):
+    *select, unit = OWN[kind]
+    source = open_source(ALL[kind](tmp_path), select=select, unit=unit)
+    assert source.columns == tuple(select)
+    assert (read(source) == ROWS[:, [2, 0]]).all()
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", NAMED | NUMBERED)
+def test_keys_are_equal_exactly_when_units_are(kind, tmp_path):
+    *select, unit = OWN[kind]
+    assert codes(open_source(ALL[kind](tmp_path), select=select, unit=unit)) == FIRST
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_text_can_say_whose_row_it_is(kind, tmp_path):
+    source = open_source(ALL[kind](tmp_path), select=["a"], unit="city")
+    assert codes(source) == FIRST
+
+
+@pytest.mark.parametrize("kind", NAMED | NUMBERED)
+def test_rows_are_the_same_before_and_after_the_keys_were_read(kind, tmp_path):
+    *select, unit = OWN[kind]
+    source = open_source(ALL[kind](tmp_path), select=select, unit=unit)
+    before = read(source)
+    list(source.unit_keys(10))
+    assert (read(source) == before).all()
+    assert codes(source) == FIRST
+
+
+@pytest.mark.parametrize("kind", NUMBERED)
+def test_without_select_all_columns_but_the_unit_are_read(kind, tmp_path):
+    source = open_source(ALL[kind](tmp_path), unit="x1")
+    assert source.columns == ("x0", "x2", "x3")
+    assert (read(source) == ROWS).all()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars, lazy", "pyarrow", "data set"])
+def test_without_select_a_text_column_that_is_not_the_unit_is_refused(kind, tmp_path):
+    with pytest.raises(InputError, match="Column 'city' is of type"):
+        open_source(ALL[kind](tmp_path), unit="who")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars, lazy", "pyarrow"])
+def test_without_select_the_unit_may_be_the_only_text(kind, tmp_path):
+    assert open_source(ALL[kind](tmp_path), unit="city").columns == ("a", "who", "b", "c")
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_unknown_names_are_said_with_those_that_exist(kind, tmp_path):
+    known = OWN[kind][0]
+    with pytest.raises(InputError, match=f"not have: 'age', 'sex'. Its columns are .*'{known}'"):
+        open_source(ALL[kind](tmp_path), select=["age", known, "sex"])
+
+
+@pytest.mark.parametrize("kind", NAMED | NUMBERED)
+def test_an_unknown_unit_is_refused(kind, tmp_path):
+    with pytest.raises(InputError, match="unit= names columns that X does not have: 'person'"):
+        open_source(ALL[kind](tmp_path), unit="person")
+
+
+def test_at_most_ten_names_are_listed():
+    with pytest.raises(InputError, match=r"'x9', … \(30 in all\)") as caught:
+        open_source(np.ones((3, 30)), select=["a"])
+    assert "x10" not in str(caught.value)
+
+
+def test_the_names_of_a_file_without_a_header_are_not_listed():
+    table = pa.table({"987654": [1.0, 2.0], "1.5": [1.0, 2.0]})
+    with pytest.raises(InputError, match="may be somebody's row") as caught:
+        open_source(table, select=["a"])
+    assert "987654" not in str(caught.value)
+
+
+def test_a_repeated_name_that_is_not_asked_for_is_not_quoted():
+    table = pa.Table.from_arrays([pa.array([1.0, 2.0])] * 3, names=["987", "987", "a"])
+    assert open_source(table.to_reader(), select=["a"]).columns == ("a",)
+    with pytest.raises(InputError, match="'987' appears twice"):
+        open_source(table.to_reader(), select=["987"])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"select": ["x0"], "columns": ["a", "b"]}, "but not both"),
+        ({"select": "x0"}, "select must be a sequence of names"),
+        ({"select": []}, "select must be a sequence of names"),
+        ({"select": [0]}, "select must be a sequence of names"),
+        ({"select": {"x0"}}, "select must be a sequence of names"),
+        ({"select": ["x0", "x0"]}, "'x0' appears twice"),
+        ({"select": ["x0", "x1"], "unit": "x1"}, "leave it out of select="),
+        ({"unit": 1}, "unit must be the name of a column"),
+        ({"unit": ["x1"]}, "unit must be the name of a column"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused(keywords, message):
+    with pytest.raises(InputError, match=message):
+        open_source(np.ones((3, 2)), **keywords)
+
+
+def test_given_names_name_the_unit_column_too():
+    source = open_source(NUMBERS, columns=["a", "who", "b", "c"], unit="who")
+    assert source.columns == ("a", "b", "c")
+    assert codes(source) == FIRST
+
+
+def test_a_table_that_has_nothing_but_a_unit_is_refused():
+    with pytest.raises(InputError, match="no columns"):
+        open_source(pd.DataFrame({"who": [1, 2, 3]}), unit="who")
+
+
+def test_a_stream_cannot_say_whose_rows_it_has():
+    with pytest.raises(InputError, match=r"only once\. Write it to a Parquet file"):
+        open_source(arrow().to_reader(), select=["a"], unit="who")
+
+
+def test_a_name_with_a_point_is_not_part_of_another(tmp_path):
+    table = pa.table({"a.b": [1.0, 2.0], "a": [3.0, 4.0], "^.*$": [5.0, 6.0]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    for kind in (tmp_path / "x.parquet", ds.dataset(table), pl.from_arrow(table).lazy(), table):
+        assert read(open_source(kind, select=["a"])).ravel().tolist() == [3, 4]
+        assert read(open_source(kind, select=["a.b"])).ravel().tolist() == [1, 2]
+        assert read(open_source(kind, select=["^.*$", "a"])).tolist() == [[5, 3], [6, 4]]
+
+
+def test_columns_that_are_not_selected_are_not_read_from_parquet(tmp_path):
+    path = parquet(tmp_path)
+    place = pq.ParquetFile(path).metadata.row_group(0).column(3)
+    assert place.path_in_schema == "city"
+    content = bytearray(path.read_bytes())
+    start = min(place.dictionary_page_offset, place.data_page_offset)
+    content[start : start + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    assert (read(open_source(path, select=["a", "b", "c"])) == ROWS).all()
+    with pytest.raises(InputError, match="not a complete Parquet file"):
+        list(open_source(path, select=["a"], unit="city").unit_keys(10))
+
+
+def test_a_text_column_of_a_csv_file_is_named_by_its_place_in_the_file(tmp_path):
+    with pytest.raises(InputError, match=r"Column 'city' of x\.csv is not numeric"):
+        read(open_source(csv(tmp_path), select=["c", "city"]))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "data set", "pyarrow", "stream"])
+def test_an_index_that_pandas_wrote_is_no_data(kind, tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[30, 10, 20])
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = {
+        "parquet": lambda: tmp_path / "x.parquet",
+        "data set": lambda: ds.dataset(tmp_path / "x.parquet"),
+        "pyarrow": lambda: pq.read_table(tmp_path / "x.parquet"),
+        "stream": lambda: pq.read_table(tmp_path / "x.parquet").to_reader(),
+    }[kind]
+    assert read(open_source(table())).tolist() == [[1], [2], [3]]
+    assert open_source(table(), columns=["z"]).columns == ("z",)
+    index = "__index_level_0__"
+    assert read(open_source(table(), select=[index])).ravel().tolist() == [30, 10, 20]
+
+
+def test_an_index_that_pandas_wrote_can_be_the_unit(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2, 3]}, index=pd.Index(["ann", "bob", "ann"], name="who"))
+    frame.to_parquet(tmp_path / "x.parquet")
+    source = open_source(tmp_path / "x.parquet", unit="who")
+    assert source.columns == ("a",)
+    assert codes(source) == [0, 1, 0]
+
+
+@pytest.mark.parametrize("notes", [b"no json", b"[]", b"{}", b'{"index_columns": 7}', b"null"])
+def test_notes_of_pandas_that_cannot_be_read_are_ignored(notes):
+    table = pa.table({"a": [1.0, 2.0]}).replace_schema_metadata({b"pandas": notes})
+    assert open_source(table).columns == ("a",)
+
+
+@pytest.mark.parametrize("kind", NAMED | NUMBERED)
+def test_a_unit_that_is_missing_is_refused_without_a_place(kind, tmp_path, monkeypatch):
+    holes, numbers = FRAME.copy(), NUMBERS.copy()
+    holes["city"] = holes["city"].astype(object)
+    holes.loc[70, "city"] = None
+    numbers[70, 1] = np.nan
+    monkeypatch.setitem(globals(), "FRAME", holes)
+    monkeypatch.setitem(globals(), "NUMBERS", numbers)
+    named = kind in NAMED
+    source = open_source(
+        ALL[kind](tmp_path), select=OWN[kind][:2], unit="city" if named else OWN[kind][2]
+    )
+    with pytest.raises(MissingValueError, match="has missing cells") as caught:
+        list(source.unit_keys(16))
+    assert "70" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
