@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, local, norms, paper, privacy
+    from dpcov import errors, local, norms, paper, plot, privacy
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
     from dpcov.planning import Plan, plan
@@ -41,6 +41,7 @@ __all__ = [
     "norms",
     "paper",
     "plan",
+    "plot",
     "privacy",
     "release",
 ]
@@ -61,6 +62,7 @@ _HOME = {
     "norms": "dpcov.norms",
     "paper": "dpcov.paper",
     "plan": "dpcov.planning",
+    "plot": "dpcov.plot",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
 }
