@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, local, norms, paper, plot, privacy
+    from dpcov import errors, local, norms, paper, plot, privacy, report
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
     from dpcov.planning import Plan, plan
@@ -44,6 +44,7 @@ __all__ = [
     "plot",
     "privacy",
     "release",
+    "report",
 ]
 
 _HOME = {
@@ -65,6 +66,7 @@ _HOME = {
     "plot": "dpcov.plot",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
+    "report": "dpcov.report",
 }
 
 

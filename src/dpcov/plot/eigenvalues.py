@@ -6,6 +6,7 @@ Owns the noise floor.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from dpcov.plot.pairs import AnyEstimate, check_estimate, kept_correlations
 from dpcov.postprocess import Estimate, PairsEstimate
 from dpcov.postprocess.psd import components
 
-__all__ = ["noise_floor", "spectrum"]
+__all__ = ["eigenvalues", "noise_floor", "spectrum"]
 
 _MOST_MARKS = 60
 
@@ -53,21 +54,51 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
     """
     check_estimate(estimate)
     ax = find_axes(ax)
+    estimated = eigenvalues(estimate)
     if isinstance(estimate, PairsEstimate):
-        _draw(ax, _correlation_eigenvalues(estimate), "estimate", POSITIVE, "o")
         ax.set_ylabel("eigenvalue of the correlations")
     else:
         floor = noise_floor(estimate)
         ax.axhspan(-floor, floor, color=GRAY, alpha=0.25, linewidth=0, label="noise alone")
-        released = _eigenvalues(estimate.release.matrix)
+        released = np.linalg.eigvalsh(estimate.release.matrix)[::-1]
         _draw(ax, released, "release", NEGATIVE, "s", hollow=True)
-        estimated = _eigenvalues(estimate.covariance)
-        _draw(ax, estimated, "estimate", POSITIVE, "o")
         ax.set_ylabel("eigenvalue of the covariance")
+    _draw(ax, estimated, "estimate", POSITIVE, "o")
     ax.set_xlabel("rank")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False)
     return ax
+
+
+def eigenvalues(estimate: AnyEstimate) -> Array:
+    """Return the eigenvalues of an estimate, the largest first.
+
+    Of the covariance of an `Estimate`, of the correlations of a `PairsEstimate`.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).normal(size=(4000, 9))
+    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=1)
+    >>> len(eigenvalues(release.estimate()))
+    9
+    """
+    # Per component: a sparse matrix falls into small ones.
+    off_diagonal = kept_correlations(estimate)
+    linked = components(off_diagonal)
+    alone = np.ones(len(estimate.columns), dtype=bool)
+    parts = []
+    for members in linked:
+        alone[members] = False
+        if isinstance(estimate, PairsEstimate):
+            part = off_diagonal[members][:, members].toarray() + np.eye(len(members))
+        else:
+            part = estimate.covariance[np.ix_(members, members)]
+        parts.append(np.linalg.eigvalsh(part))
+    diagonal = (
+        np.ones(len(alone)) if isinstance(estimate, PairsEstimate) else np.diag(estimate.covariance)
+    )
+    return np.sort(np.concatenate([diagonal[alone], *parts]))[::-1]
 
 
 def noise_floor(estimate: Estimate) -> float:
@@ -92,25 +123,8 @@ def noise_floor(estimate: Estimate) -> float:
     return 2 * math.sqrt((noise.off_diagonal**2 + signal) * len(noise.variances))
 
 
-def _eigenvalues(matrix: Array) -> Array:
-    falling: Array = np.linalg.eigvalsh(matrix)[::-1].astype(np.float64)
-    return falling
-
-
-def _correlation_eigenvalues(estimate: PairsEstimate) -> Array:
-    """Return them per component; a column without relations has one, which is 1."""
-    correlation = kept_correlations(estimate)
-    linked = components(correlation)
-    parts = [
-        np.linalg.eigvalsh(correlation[members][:, members].toarray() + np.eye(len(members)))
-        for members in linked
-    ]
-    alone = len(estimate.columns) - sum(len(members) for members in linked)
-    return np.sort(np.concatenate([np.ones(alone), *parts]))[::-1]
-
-
 def _draw(
-    ax: Axes, values: Array, label: str, color: str, marker: str, *, hollow: bool = False
+    ax: Axes, values: npt.NDArray[Any], label: str, color: str, marker: str, *, hollow: bool = False
 ) -> None:
     few = len(values) <= _MOST_MARKS
     ax.plot(

@@ -82,7 +82,7 @@ def intervals(
     ax.set_yticks(range(len(names)), names, fontsize=size, **AS_WRITTEN)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"correlation, as released, with {100 * level:g} % interval")
+    ax.set_xlabel(f"correlation with {100 * level:g} % interval")
     if len(strongest) < len(pairs):
         ax.set_title(f"the {len(strongest)} strongest of {len(pairs):,} related pairs")
     return ax

@@ -6,7 +6,6 @@ where they cover least, and the components are packed in rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -137,16 +136,24 @@ def _box(places: Array, sides: Sequence[Side], widths: Array) -> tuple[Array, Ar
 
 
 def _pack(boxes: Sequence[Array]) -> tuple[list[Array], Array]:
-    """Put boxes in rows, the tallest first, each row centered; return their lower corners."""
+    """Put boxes in rows so that the whole can be drawn large; return their lower corners."""
     sizes = np.array(boxes)
-    most = max(sizes[:, 0].max(), math.sqrt(sizes.prod(axis=1).sum() * _SHAPE))
+    order = np.lexsort((-sizes[:, 0].round(6), -sizes[:, 1].round(6))).tolist()
+    widths = np.linspace(sizes[:, 0].max(), max(sizes[:, 0].max(), sizes[:, 0].sum()), 40)
+    tried = [_fill_rows(sizes, order, float(width)) for width in widths]
+    # The first of equal ones: the narrowest.
+    return max(tried, key=lambda packed: round(min(_SHAPE / packed[1][0], 1 / packed[1][1]), 9))
+
+
+def _fill_rows(sizes: Array, order: list[int], most: float) -> tuple[list[Array], Array]:
+    """Fill rows up to a width, the tallest boxes first, each row centered."""
     rows: list[list[int]] = [[]]
-    for number in np.lexsort((-sizes[:, 0].round(6), -sizes[:, 1].round(6))).tolist():
+    for number in order:
         if rows[-1] and sizes[rows[-1], 0].sum() + sizes[number, 0] > most + 1e-9:
             rows.append([])
         rows[-1].append(number)
     wide = max(sizes[row, 0].sum() for row in rows)
-    corners = [np.zeros(2)] * len(boxes)
+    corners = [np.zeros(2)] * len(sizes)
     bottom = 0.0
     for row in reversed(rows):
         height = sizes[row, 1].max()

@@ -83,6 +83,8 @@ def heatmap(
     )
     bar = ax.figure.colorbar(image, ax=ax, label="correlation", shrink=0.8)
     bar.outline.set_visible(False)
+    if bar.solids is not None:
+        bar.solids.set_rasterized(True)  # 257 shapes would show their seams
     _name_columns(ax, [estimate.columns[place] for place in places], side)
     if not correlation.nnz:
         ax.set_title("no pair of columns stands out from the noise")
@@ -112,8 +114,8 @@ def _round_limit(values: Array) -> float:
 
 def _name_columns(ax: Axes, names: list[str], side: int) -> None:
     if len(names) <= _MOST_NAMES:
-        shown = [shown_name(name) for name in names]
-        size = 10 if len(names) <= 12 else 8 if len(names) <= 25 else 6
+        shown = [shown_name(name, 20) for name in names]
+        size = 9 if len(names) <= 12 else 7 if len(names) <= 25 else 5
         ax.set_xticks(range(len(names)), shown, rotation=90, fontsize=size, **AS_WRITTEN)
         ax.set_yticks(range(len(names)), shown, fontsize=size, **AS_WRITTEN)
         ax.tick_params(length=0)
