@@ -40,6 +40,18 @@ def test_a_dot_for_many_pairs_shows_the_strongest(monkeypatch):
     assert shown[0, 2] == shown[2, 0] == estimate.correlation[0, 4]
 
 
+def test_of_too_many_columns_only_the_related_ones_are_drawn(monkeypatch):
+    monkeypatch.setattr(matrix, "_MOST_DOTS", 5)
+    estimate = estimate_of(truth_of(6, (0, 4, 0.6), (1, 3, -0.5)), level=6.0)
+    ax = heatmap(estimate, axes())
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    assert sorted(names) == ["x0", "x1", "x3", "x4"]
+    assert ax.get_xlabel() == "4 of 6 columns; the others are related to none"
+    places = [estimate.columns.index(name) for name in names]
+    off = ~np.eye(4, dtype=bool)
+    assert picture(ax)[off] == pytest.approx(estimate.correlation[np.ix_(places, places)][off])
+
+
 def test_a_relation_within_one_dot_is_not_hidden_by_the_diagonal(monkeypatch):
     monkeypatch.setattr(matrix, "_MOST_DOTS", 2)
     shown = picture(heatmap(estimate_of(truth_of(4, (0, 1, 0.6))), axes(), order="given"))

@@ -45,8 +45,8 @@ def heatmap(
     ax : matplotlib Axes, optional
         Where; the current axes by default. The colour bar takes some of its room.
     order : {"cluster", "given"}
-        Related columns beside each other and those without relations last; or as in the
-        table.
+        Related columns beside each other and those without relations last, or, if there
+        are more than 250 columns, not at all; or as in the table.
     limit : float, optional
         The correlation at the ends of the colour bar; by default the strongest, rounded up.
 
@@ -70,8 +70,8 @@ def heatmap(
         limit = check_number("limit", limit, low=0.0, high=1.0, open_high=False)
     correlation = kept_correlations(estimate)
     size = len(estimate.columns)
-    places = block_order(correlation) if order == "cluster" else np.arange(size)
-    side = min(size, _MOST_DOTS)
+    places = _places(correlation) if order == "cluster" else np.arange(size)
+    side = min(len(places), _MOST_DOTS)
     limit = limit or _round_limit(correlation.data)
     ax = find_axes(ax)
     image = ax.imshow(
@@ -85,17 +85,23 @@ def heatmap(
     bar.outline.set_visible(False)
     if bar.solids is not None:
         bar.solids.set_rasterized(True)  # 257 shapes would show their seams
-    _name_columns(ax, [estimate.columns[place] for place in places], side)
+    _name_columns(ax, [estimate.columns[place] for place in places], size, side)
     if not correlation.nnz:
         ax.set_title("no pair of columns stands out from the noise")
     return ax
 
 
+def _places(correlation: csr_array) -> npt.NDArray[np.intp]:
+    """Return the columns to draw, in order: of too many, those that are related to others."""
+    places = block_order(correlation)
+    n_related = int((np.diff(correlation.indptr) > 0).sum())
+    return places[:n_related] if n_related and len(places) > _MOST_DOTS else places
+
+
 def _dots(correlation: csr_array, places: npt.NDArray[np.intp], side: int) -> Array:
     """Return the picture: of the entries that fall on a dot, the strongest."""
-    size = len(places)
-    dot_of = np.empty(size, dtype=np.intp)
-    dot_of[places] = np.arange(size) * side // size
+    dot_of = np.zeros(correlation.shape[0], dtype=np.intp)
+    dot_of[places] = np.arange(len(places)) * side // len(places)
     entries = correlation.tocoo()
     weakest_first = np.argsort(np.abs(entries.data), kind="stable")
     dots = np.zeros((side, side))
@@ -112,17 +118,21 @@ def _round_limit(values: Array) -> float:
     return min(1.0, max(0.1, math.ceil(strongest * 10 - 1e-9) / 10))
 
 
-def _name_columns(ax: Axes, names: list[str], side: int) -> None:
+def _name_columns(ax: Axes, names: list[str], size: int, side: int) -> None:
+    lines = []
+    if len(names) < size:
+        lines = [f"{len(names):,} of {size:,} columns; the others are related to none"]
+    elif size > _MOST_NAMES:
+        lines = [f"{size:,} columns"]
+    if side < len(names):
+        lines.append(f"a dot is the strongest of about {(len(names) / side) ** 2:.0f} pairs")
+    ax.set_xlabel("\n".join(lines))
     if len(names) <= _MOST_NAMES:
         shown = [shown_name(name, 20) for name in names]
-        size = 9 if len(names) <= 12 else 7 if len(names) <= 25 else 5
-        ax.set_xticks(range(len(names)), shown, rotation=90, fontsize=size, **AS_WRITTEN)
-        ax.set_yticks(range(len(names)), shown, fontsize=size, **AS_WRITTEN)
+        font = 9 if len(names) <= 12 else 7 if len(names) <= 25 else 5
+        ax.set_xticks(range(len(names)), shown, rotation=90, fontsize=font, **AS_WRITTEN)
+        ax.set_yticks(range(len(names)), shown, fontsize=font, **AS_WRITTEN)
         ax.tick_params(length=0)
         return
     ax.set_xticks([])
     ax.set_yticks([])
-    label = f"{len(names):,} columns"
-    if side < len(names):
-        label += f"\na dot is the strongest of about {(len(names) / side) ** 2:.0f} pairs"
-    ax.set_xlabel(label)

@@ -75,7 +75,7 @@ def _moment_facts(release: Release) -> list[Fact]:
     size, noise = release.n_columns, release.noise_scale
     facts = [
         ("released", f"{size * (size + 1) // 2:,} second moments: averages of products about zero"),
-        ("rows clipped to norm", f"{release.provenance.row_norm:g}"),
+        *_clipping(release.provenance.row_norm),
         ("noise of a covariance", f"standard deviation {noise.off_diagonal:.3g}"),
         ("noise of a variance", f"standard deviation {noise.diagonal:.3g}"),
     ]
@@ -83,6 +83,10 @@ def _moment_facts(release: Release) -> list[Fact]:
         more = f"{noise.signal:.3g} × the sum of the two variances, added to the variance"
         facts.append(("noise that grows with the signal", more))
     return facts
+
+
+def _clipping(row_norm: float | None) -> list[Fact]:
+    return [] if row_norm is None else [("rows clipped to norm", f"{row_norm:g}")]
 
 
 def _pairs_facts(release: PairsRelease) -> list[Fact]:
@@ -130,7 +134,7 @@ def provenance(made: Any) -> list[Fact]:
         if value is None or (isinstance(value, Sequence) and not len(value)):
             continue
         text = _in_words(value)
-        if field.name == "bits":
+        if field.name == "bits" and made.row_norm is not None:
             text = f"{made.row_norm:g} / 2^{value}"
         facts.append((_LABELS.get(field.name, field.name.replace("_", " ")), text))
     return facts

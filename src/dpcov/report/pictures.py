@@ -117,7 +117,7 @@ def _picture(
     file = io.BytesIO()
     with style.context(["default", _STYLE]), warnings.catch_warnings():
         # The page has fallback fonts; only the measuring is done with a font of ours.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font", module="")
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
