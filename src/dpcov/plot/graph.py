@@ -139,7 +139,7 @@ def _font_size(ax: Axes, layout: Layout) -> float:
     """Return the size at which a name fills the room that the layout has for it."""
     box = ax.get_window_extent()
     dots = min(np.array([box.width, box.height]) / (layout.high - layout.low))
-    points = dots * 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    points = dots * 72 / ax.figure.dpi
     return float(np.clip(LETTER * points / _LETTER_WIDTH, _SMALLEST, _LARGEST))
 
 
