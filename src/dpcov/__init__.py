@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, local, norms, paper, privacy
+    from dpcov import errors, local, norms, paper, plot, privacy, report
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
     from dpcov.planning import Plan, plan
@@ -41,8 +41,10 @@ __all__ = [
     "norms",
     "paper",
     "plan",
+    "plot",
     "privacy",
     "release",
+    "report",
 ]
 
 _HOME = {
@@ -61,8 +63,10 @@ _HOME = {
     "norms": "dpcov.norms",
     "paper": "dpcov.paper",
     "plan": "dpcov.planning",
+    "plot": "dpcov.plot",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
+    "report": "dpcov.report",
 }
 
 

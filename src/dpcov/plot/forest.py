@@ -1,0 +1,88 @@
+"""The forest plot: the strongest pairs with their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from dpcov.parameters import check_count
+from dpcov.plot.look import AS_WRITTEN, GRAY, NEGATIVE, POSITIVE, find_axes, say, shown_name
+from dpcov.plot.pairs import AnyEstimate, find_pairs
+
+__all__ = ["intervals"]
+
+
+def intervals(
+    estimate: AnyEstimate,
+    ax: Axes | None = None,
+    *,
+    most: int = 25,
+    fdr: float = 0.1,
+    level: float = 0.95,
+) -> Axes:
+    """Draw the strongest of the trusted pairs with confidence intervals.
+
+    Parameters
+    ----------
+    estimate : Estimate or PairsEstimate
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where; the current axes by default.
+    most : int, default 25
+        How many pairs to draw, at most.
+    fdr : float, default 0.1
+        Which pairs are trusted: the expected share of false ones, at most.
+    level : float, default 0.95
+        The probability that an interval covers its correlation. It is less for pairs that
+        are on the list because noise made them large.
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Values are those of the release, not the shrunk ones. The covariance of an `Estimate`
+    and its interval are divided by the estimated standard deviations, whose own error is
+    not counted.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> from matplotlib.figure import Figure
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+    >>> rows[:, 3] += rows[:, 0]
+    >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+    >>> ax = intervals(estimate, Figure().subplots(), fdr=1e-6)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['x0 – x3']
+    """
+    most = check_count("most", most, low=1)
+    pairs = find_pairs(estimate, fdr=fdr, level=level)
+    ax = find_axes(ax)
+    if not len(pairs):
+        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
+        return ax
+    strongest = np.argsort(-np.abs(pairs.correlation), kind="stable")[:most]
+    ax.axvline(0, color=GRAY, linewidth=0.8)
+    if max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max()) > 1:
+        for end in (-1, 1):  # noise may lead beyond what a correlation can be
+            ax.axvline(end, color=GRAY, linewidth=0.8, linestyle=":")
+    for height, place in enumerate(strongest):
+        middle = pairs.correlation[place]
+        color = POSITIVE if middle > 0 else NEGATIVE
+        ax.plot([pairs.low[place], pairs.high[place]], [height] * 2, color=color, linewidth=1.6)
+        ax.plot([middle], [height], color=color, marker="o" if middle > 0 else "s", markersize=5)
+    names = [
+        f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
+        f"{shown_name(estimate.columns[pairs.second[place]], 20)}"
+        for place in strongest
+    ]
+    size = 9 if len(names) <= 12 else 7
+    ax.set_yticks(range(len(names)), names, fontsize=size, **AS_WRITTEN)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(f"correlation with {100 * level:g} % interval")
+    if len(strongest) < len(pairs):
+        ax.set_title(f"the {len(strongest)} strongest of {len(pairs):,} related pairs")
+    return ax

@@ -1,0 +1,165 @@
+"""A small graph on paper: the places of its nodes and of their names.
+
+Owns the room that names take. Each connected component is laid out by itself, its names go
+where they cover least, and the components are packed in rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.plot.stress import spread
+
+__all__ = ["LETTER", "LINE", "Layout", "lay_out"]
+
+LETTER, LINE = 0.1, 0.27
+"""The room of a letter and of a line of text, in lengths of an edge."""
+
+_GAP = 0.25  # between components
+_SHAPE = 1.4  # width over height of the whole
+_OFFSET = 0.12  # of a name from its node
+# Where a name goes: above, below, right, left; of equal ones the first.
+_SIDES = ((0, 1), (0, -1), (1, 0), (-1, 0))
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Side = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where nodes and their names go.
+
+    Parameters
+    ----------
+    places : ndarray, shape (n_nodes, 2)
+        Coordinates; an edge is about 1 long.
+    sides : tuple of (int, int)
+        The side of each node on which its name stands, right and up being positive.
+    low, high : ndarray, shape (2,)
+        The corners of the whole, names included.
+    """
+
+    places: Array
+    sides: tuple[Side, ...]
+    low: Array
+    high: Array
+
+
+def lay_out(first: Places, second: Places, lengths: Sequence[int]) -> Layout:
+    """Lay out a graph whose nodes have names.
+
+    Parameters
+    ----------
+    first, second : ndarray of int
+        The ends of the edges.
+    lengths : sequence of int
+        The number of letters of each node's name.
+
+    Examples
+    --------
+    >>> path = lay_out(np.array([0, 1]), np.array([1, 2]), [1, 1, 1])
+    >>> round(float(np.linalg.norm(path.places[2] - path.places[0])), 1)
+    2.0
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components, shortest_path
+
+    size = len(lengths)
+    edges = coo_array((np.ones(len(first)), (first, second)), shape=(size, size)).tocsr()
+    n_parts, part_of = connected_components(edges, directed=False)
+    distance = shortest_path(edges, directed=False, unweighted=True)
+    widths = LETTER * np.asarray(lengths)
+    members = [np.flatnonzero(part_of == part) for part in range(n_parts)]
+    drawn = [spread(distance[np.ix_(nodes, nodes)]) for nodes in members]
+    sides: list[Side] = [(0, 1)] * size
+    boxes = []
+    for nodes, part in zip(members, drawn, strict=True):
+        own = np.isin(first, nodes)
+        ends = (np.searchsorted(nodes, first[own]), np.searchsorted(nodes, second[own]))
+        chosen = _choose_sides(part, ends, widths[nodes])
+        for node, side in zip(nodes.tolist(), chosen, strict=True):
+            sides[node] = side
+        boxes.append(_box(part, chosen, widths[nodes]))
+    places = np.empty((size, 2))
+    moves, corner = _pack([high - low for low, high in boxes])
+    for nodes, part, (low, _), move in zip(members, drawn, boxes, moves, strict=True):
+        places[nodes] = part - low + move
+    return Layout(places, tuple(sides), np.zeros(2), corner)
+
+
+def _choose_sides(places: Array, ends: tuple[Places, Places], widths: Array) -> list[Side]:
+    """Choose for each name the side where it covers the fewest names, nodes and edges."""
+    along = np.linspace(0.05, 0.95, 19)[:, None, None]
+    lines = (places[ends[0]] * (1 - along) + places[ends[1]] * along).reshape(-1, 2)
+    names: list[tuple[Array, Array]] = []
+    chosen = []
+    # From the outside in: the middle has less choice, but can also be read without it.
+    for node in np.argsort(-np.linalg.norm(places - places.mean(axis=0), axis=1), kind="stable"):
+        costs = []
+        for side in _SIDES:
+            low, high = _name_box(places[node], side, float(widths[node]))
+            overlaps = sum(
+                float(np.prod(np.maximum(np.minimum(high, b) - np.maximum(low, a), 0)))
+                for a, b in names
+            )
+            costs.append(
+                100 * overlaps
+                + 5 * _count_inside(places, low, high)
+                + _count_inside(lines, low, high)
+            )
+        side = _SIDES[int(np.argmin(costs))]
+        names.append(_name_box(places[node], side, float(widths[node])))
+        chosen.append((int(node), side))
+    return [side for _, side in sorted(chosen)]
+
+
+def _count_inside(points: Array, low: Array, high: Array) -> int:
+    return int(((points > low) & (points < high)).all(axis=1).sum())
+
+
+def _name_box(place: Array, side: Side, width: float) -> tuple[Array, Array]:
+    half = np.array([width, LINE]) / 2
+    middle = place + np.array(side) * (half + _OFFSET)
+    return middle - half, middle + half
+
+
+def _box(places: Array, sides: Sequence[Side], widths: Array) -> tuple[Array, Array]:
+    names = [_name_box(*name) for name in zip(places, sides, widths.tolist(), strict=True)]
+    low = np.min([places.min(axis=0), *(name[0] for name in names)], axis=0) - _GAP / 2
+    high = np.max([places.max(axis=0), *(name[1] for name in names)], axis=0) + _GAP / 2
+    return low, high
+
+
+def _pack(boxes: Sequence[Array]) -> tuple[list[Array], Array]:
+    """Put boxes in rows so that the whole can be drawn large; return their lower corners."""
+    sizes = np.array(boxes)
+    order = np.lexsort((-sizes[:, 0].round(6), -sizes[:, 1].round(6))).tolist()
+    widths = np.linspace(sizes[:, 0].max(), max(sizes[:, 0].max(), sizes[:, 0].sum()), 40)
+    tried = [_fill_rows(sizes, order, float(width)) for width in widths]
+    # The first of equal ones: the narrowest.
+    return max(tried, key=lambda packed: round(min(_SHAPE / packed[1][0], 1 / packed[1][1]), 9))
+
+
+def _fill_rows(sizes: Array, order: list[int], most: float) -> tuple[list[Array], Array]:
+    """Fill rows up to a width, the tallest boxes first, each row centered."""
+    rows: list[list[int]] = [[]]
+    for number in order:
+        if rows[-1] and sizes[rows[-1], 0].sum() + sizes[number, 0] > most + 1e-9:
+            rows.append([])
+        rows[-1].append(number)
+    wide = max(sizes[row, 0].sum() for row in rows)
+    corners = [np.zeros(2)] * len(sizes)
+    bottom = 0.0
+    for row in reversed(rows):
+        height = sizes[row, 1].max()
+        left = (wide - sizes[row, 0].sum()) / 2
+        for number in row:
+            corners[number] = np.array([left, bottom + (height - sizes[number, 1]) / 2])
+            left += sizes[number, 0]
+        bottom += height
+    return corners, np.array([wide, bottom])

@@ -1,0 +1,84 @@
+"""What all plots share: axes, colours, and names that are safe to draw.
+
+Owns how a plot looks. Colours stay apart without colour vision and read on white and on
+black; whatever is neutral takes matplotlib's own text colour, so that a dark style works.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+
+__all__ = [
+    "AS_WRITTEN",
+    "DIVERGING",
+    "GRAY",
+    "NEGATIVE",
+    "POSITIVE",
+    "find_axes",
+    "say",
+    "shown_name",
+    "text_color",
+]
+
+# Okabe and Ito's blue and vermilion.
+NEGATIVE, POSITIVE = "#0072B2", "#D55E00"
+GRAY = "#888888"
+DIVERGING = LinearSegmentedColormap.from_list(
+    "dpcov", ["#00304F", NEGATIVE, "#A9CCE3", "#FFFFFF", "#F3C3A1", POSITIVE, "#5C2800"], N=257
+).with_extremes(bad="#BBBBBB")
+
+AS_WRITTEN: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""For every text with a column name in it: a $ is a $, not the start of a formula."""
+
+_LONGEST = 24
+
+
+def find_axes(ax: Axes | None) -> Axes:
+    """Return `ax`, or the current axes of pyplot."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.gca()
+
+
+def shown_name(name: str, longest: int = _LONGEST) -> str:
+    r"""Return a column name that fits: in one line, printable, shortened in its middle.
+
+    Both ends are kept, because the names of a table often differ in their ends alone.
+
+    Examples
+    --------
+    >>> shown_name("how often did you sleep less than 6 hours")
+    'how often di…han 6 hours'
+    >>> shown_name("two\nlines")
+    'two lines'
+    """
+    printable = "".join(letter if letter.isprintable() else " " for letter in name)
+    text = " ".join(printable.split()) or "(blank)"
+    if len(text) <= longest:
+        return text
+    kept = longest - 1
+    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+
+
+def say(ax: Axes, words: str) -> None:
+    """Write a sentence in the middle of axes that have nothing else to show."""
+    ax.set_axis_off()
+    ax.text(
+        0.5,
+        0.5,
+        words,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+    )
+
+
+def text_color() -> Any:
+    """Return the colour of neutral marks: that of text in the current style."""
+    return mpl.rcParams["text.color"]

@@ -1,0 +1,138 @@
+"""The heatmap: the correlations of an estimate as a picture.
+
+Owns what a dot shows. When there are more columns than dots, a dot shows the strongest
+correlation of those that it covers: an average would hide what is sparse.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from dpcov.parameters import check_choice, check_number
+from dpcov.plot.look import AS_WRITTEN, DIVERGING, find_axes, shown_name
+from dpcov.plot.order import block_order
+from dpcov.plot.pairs import AnyEstimate, kept_correlations
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["heatmap"]
+
+_MOST_NAMES = 40
+_MOST_DOTS = 250
+
+Array = npt.NDArray[np.float64]
+
+
+def heatmap(
+    estimate: AnyEstimate,
+    ax: Axes | None = None,
+    *,
+    order: str = "cluster",
+    limit: float | None = None,
+) -> Axes:
+    """Draw the correlations of an estimate.
+
+    Parameters
+    ----------
+    estimate : Estimate or PairsEstimate
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where; the current axes by default. The colour bar takes some of its room.
+    order : {"cluster", "given"}
+        Related columns beside each other and those without relations last, or, if there
+        are more than 250 columns, not at all; or as in the table.
+    limit : float, optional
+        The correlation at the ends of the colour bar; by default the strongest, rounded up.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> from matplotlib.figure import Figure
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+    >>> rows[:, 3] += rows[:, 0]
+    >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+    >>> ax = heatmap(estimate, Figure().subplots())
+    >>> sorted(label.get_text() for label in ax.get_xticklabels()[:2])
+    ['x0', 'x3']
+    """
+    order = check_choice("order", order, ["cluster", "given"])
+    if limit is not None:
+        limit = check_number("limit", limit, low=0.0, high=1.0, open_high=False)
+    correlation = kept_correlations(estimate)
+    size = len(estimate.columns)
+    places = _places(correlation) if order == "cluster" else np.arange(size)
+    side = min(len(places), _MOST_DOTS)
+    limit = limit or _round_limit(correlation.data)
+    ax = find_axes(ax)
+    image = ax.imshow(
+        _dots(correlation, places, side),
+        cmap=DIVERGING,
+        vmin=-limit,
+        vmax=limit,
+        interpolation="none",
+    )
+    bar = ax.figure.colorbar(image, ax=ax, label="correlation", shrink=0.8)
+    bar.outline.set_visible(False)
+    if bar.solids is not None:
+        bar.solids.set_rasterized(True)  # 257 shapes would show their seams
+    _name_columns(ax, [estimate.columns[place] for place in places], size, side)
+    if not correlation.nnz:
+        ax.set_title("no pair of columns stands out from the noise")
+    return ax
+
+
+def _places(correlation: csr_array) -> npt.NDArray[np.intp]:
+    """Return the columns to draw, in order: of too many, those that are related to others."""
+    places = block_order(correlation)
+    n_related = int((np.diff(correlation.indptr) > 0).sum())
+    return places[:n_related] if n_related and len(places) > _MOST_DOTS else places
+
+
+def _dots(correlation: csr_array, places: npt.NDArray[np.intp], side: int) -> Array:
+    """Return the picture: of the entries that fall on a dot, the strongest."""
+    dot_of = np.zeros(correlation.shape[0], dtype=np.intp)
+    dot_of[places] = np.arange(len(places)) * side // len(places)
+    entries = correlation.tocoo()
+    weakest_first = np.argsort(np.abs(entries.data), kind="stable")
+    dots = np.zeros((side, side))
+    rows, columns = dot_of[entries.row], dot_of[entries.col]
+    dots[rows[weakest_first], columns[weakest_first]] = entries.data[weakest_first]
+    # A column's correlation with itself says nothing, and would be the strongest of all.
+    diagonal = np.arange(side)
+    dots[diagonal, diagonal] = np.where(np.diag(dots) == 0, np.nan, np.diag(dots))
+    return dots
+
+
+def _round_limit(values: Array) -> float:
+    strongest = float(np.abs(values).max(initial=0.0))
+    return min(1.0, max(0.1, math.ceil(strongest * 10 - 1e-9) / 10))
+
+
+def _name_columns(ax: Axes, names: list[str], size: int, side: int) -> None:
+    lines = []
+    if len(names) < size:
+        lines = [f"{len(names):,} of {size:,} columns; the others are related to none"]
+    elif size > _MOST_NAMES:
+        lines = [f"{size:,} columns"]
+    if side < len(names):
+        lines.append(f"a dot is the strongest of about {(len(names) / side) ** 2:.0f} pairs")
+    ax.set_xlabel("\n".join(lines))
+    if len(names) <= _MOST_NAMES:
+        shown = [shown_name(name, 20) for name in names]
+        font = 9 if len(names) <= 12 else 7 if len(names) <= 25 else 5
+        ax.set_xticks(range(len(names)), shown, rotation=90, fontsize=font, **AS_WRITTEN)
+        ax.set_yticks(range(len(names)), shown, fontsize=font, **AS_WRITTEN)
+        ax.tick_params(length=0)
+        return
+    ax.set_xticks([])
+    ax.set_yticks([])

@@ -1,0 +1,159 @@
+"""What a release says about itself, as rows of a table: a label and a text.
+
+Owns the wording. Every number here is public: it was stated before the data were read, or
+it is a property of the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcov.privacy import ApproxDP, Neighbors, Promise, PureDP
+from dpcov.privacy.composition import Step
+from dpcov.releases import PairsRelease, Release
+
+__all__ = ["Fact", "odds", "provenance", "what_was_released"]
+
+Fact = tuple[str, str]
+
+_FALSE_ALARM = 0.05
+_MOST_ITEMS = 8
+
+_SIGNS = {"differences": "differences of rows", "public": "cells about a public center"}
+# What the fields of a provenance are called. A field that is not here is listed under its name.
+_LABELS = {
+    "version": "dpcov version",
+    "calibrated_for": "noise calibrated for",
+    "row_norm": "rows clipped to norm",
+    "cell_bound": "cells clipped to",
+    "bits": "grid",
+    "cap": "constants of a report",
+    "center": "signs of",
+    "max_pairs": "pairs asked for",
+    "selection_scale": "noise of the selection",
+    "steps": "cost of each step (zCDP)",
+}
+
+
+def odds(promise: Promise) -> str | None:
+    """Return what an attacker can gain, rounded up, or None if nothing is promised.
+
+    Examples
+    --------
+    >>> odds(PureDP(1.0, "local")).endswith("at most 13.6 %. Blind guessing succeeds with 5 %.")
+    True
+    """
+    if not isinstance(promise, (ApproxDP, PureDP)):
+        return None
+    what = (
+        "two rows that a person may have apart"
+        if promise.neighbors is Neighbors.LOCAL
+        else "one person's row from another that it might have been"
+    )
+    power = math.ceil(1000 * promise.attack_power(_FALSE_ALARM) - 1e-9) / 10
+    return (
+        f"Somebody who tries to tell {what}, knows everything else and accepts "
+        f"{100 * _FALSE_ALARM:g} % false alarms succeeds with probability at most {power:g} %. "
+        f"Blind guessing succeeds with {100 * _FALSE_ALARM:g} %."
+    )
+
+
+def what_was_released(release: Release | PairsRelease) -> list[Fact]:
+    """Return rows, columns, clipping and noise of a release."""
+    table = [("people (rows)", f"{release.n_rows:,}"), ("columns", f"{release.n_columns:,}")]
+    if isinstance(release, PairsRelease):
+        return table + _pairs_facts(release)
+    return table + _moment_facts(release)
+
+
+def _moment_facts(release: Release) -> list[Fact]:
+    size, noise = release.n_columns, release.noise_scale
+    facts = [
+        ("released", f"{size * (size + 1) // 2:,} second moments: averages of products about zero"),
+        *_clipping(release.provenance.row_norm),
+        ("noise of a covariance", f"standard deviation {noise.off_diagonal:.3g}"),
+        ("noise of a variance", f"standard deviation {noise.diagonal:.3g}"),
+    ]
+    if noise.signal:
+        more = f"{noise.signal:.3g} × the sum of the two variances, added to the variance"
+        facts.append(("noise that grows with the signal", more))
+    return facts
+
+
+def _clipping(row_norm: float | None) -> list[Fact]:
+    return [] if row_norm is None else [("rows clipped to norm", f"{row_norm:g}")]
+
+
+def _pairs_facts(release: PairsRelease) -> list[Fact]:
+    size, made = release.n_columns, release.provenance
+    facts = [
+        (
+            "released",
+            f"{len(release.pairs):,} of {size * (size - 1) // 2:,} pairs: how often two columns "
+            "move together, in signs",
+        ),
+        ("signs of", _SIGNS.get(made.center, made.center)),
+        ("terms in each mean", f"{release.n_terms:,}"),
+        ("noise of a mean co-movement", f"standard deviation {release.noise_scale:.3g}"),
+    ]
+    if made.selection_scale:
+        facts.append(("noise of the selection", f"Gumbel, scale {made.selection_scale:.3g} counts"))
+    if release.variances is None:
+        facts.append(("variances", "not released: all numbers are correlations"))
+    elif release.variances.noise_scale == 0:
+        facts.append(("variances", "public, as stated"))
+    else:
+        scale = f"standard deviation {release.variances.noise_scale:.3g}"
+        facts.append(("noise of a variance", scale))
+        facts.append(("rows behind variances clipped to norm", f"{made.row_norm:g}"))
+        facts.append(("cells behind variances clipped to", f"{made.cell_bound:g}"))
+    return facts
+
+
+def provenance(made: Any) -> list[Fact]:
+    """Return every field of a provenance that is set.
+
+    New fields need nothing here; `_LABELS` gives them a better name, and `_in_words` a
+    better text.
+
+    Examples
+    --------
+    >>> from dpcov.releases import Provenance
+    >>> made = Provenance("0.1", "second moment", 2.0, 20, PureDP(1.0, "replace"))
+    >>> provenance(made)[2:4]
+    [('rows clipped to norm', '2'), ('grid', '2 / 2^20')]
+    """
+    facts = []
+    for field in fields(made):
+        value = getattr(made, field.name)
+        if value is None or (isinstance(value, Sequence) and not len(value)):
+            continue
+        text = _in_words(value)
+        if field.name == "bits" and made.row_norm is not None:
+            text = f"{made.row_norm:g} / 2^{value}"
+        facts.append((_LABELS.get(field.name, field.name.replace("_", " ")), text))
+    return facts
+
+
+def _in_words(value: Any) -> str:
+    """Return a public value as text, long sequences shortened."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Step):
+        return f"{value.name} ρ = {value.rho:.4g}"
+    if isinstance(value, (str, int, Promise)):
+        return str(value)
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_in_words(item)}" for name, item in value.items())
+    if isinstance(value, (Sequence, np.ndarray)):
+        items = [_in_words(item) for item in list(value)[:_MOST_ITEMS]]
+        left = len(value) - len(items)
+        return ", ".join(items) + (f" … and {left:,} more" if left else "")
+    return str(value)

@@ -1,0 +1,143 @@
+"""The report: one HTML file with everything in it.
+
+Owns the page and the order of what is on it. The page holds no script and asks for nothing
+from any network, and its content security policy forbids both, whatever a column is called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from dpcov.errors import ParameterError
+from dpcov.parameters import check_number
+from dpcov.plot.pairs import AnyEstimate, check_estimate
+from dpcov.releases import PairsRelease, Release
+from dpcov.report.facts import odds, provenance, what_was_released
+from dpcov.report.findings import find
+from dpcov.report.pictures import draw_all
+from dpcov.version import __version__
+
+__all__ = ["render_report", "write_report"]
+
+
+def write_report(
+    release: Release | PairsRelease,
+    estimate: AnyEstimate,
+    path: str | PathLike[str],
+    *,
+    title: str = "Private covariance report",
+    description: str = "",
+    fdr: float = 0.1,
+    card: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a report of a release and its estimate: one HTML file that needs nothing else.
+
+    It says what is promised, what was released, what was found and what could not have
+    been seen, with all plots. It shows nothing that is not computed from the release, so
+    it is as safe to publish as the release is.
+
+    Parameters
+    ----------
+    release : Release or PairsRelease
+        What was released.
+    estimate : Estimate or PairsEstimate
+        What was made of it.
+    path : path
+        The file; an existing one is replaced.
+    title : str
+        The heading.
+    description : str
+        What the data are about; an empty line starts a paragraph. Shown as text.
+    fdr : float, default 0.1
+        The expected share of false pairs among those that are listed, at most.
+    card : mapping, optional
+        Shown as JSON that can be unfolded.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov, tempfile, pathlib
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder, "report.html")
+    ...     dpcov.report.write_report(release, release.estimate(), page, title="Four answers")
+    ...     "<h1>Four answers</h1>" in page.read_text(encoding="utf-8")
+    True
+    """
+    page = render_report(
+        release, estimate, title=title, description=description, fdr=fdr, card=card
+    )
+    # A title may hold half a surrogate pair, which UTF-8 has no bytes for.
+    Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
+
+
+def render_report(
+    release: Release | PairsRelease,
+    estimate: AnyEstimate,
+    *,
+    title: str = "Private covariance report",
+    description: str = "",
+    fdr: float = 0.1,
+    card: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the page that `write_report` writes.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=3, seed=0)
+    >>> "Nothing is promised" in render_report(release, release.estimate())
+    True
+    """
+    check_estimate(estimate)
+    fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+    if estimate.release is not release and estimate.release != release:
+        raise ParameterError(
+            "The estimate was made from another release, whose promise is not the one that the "
+            "report would state. Use release.estimate()."
+        )
+    shown_card = None if card is None else _json(card)
+    findings = find(estimate, fdr)
+    page: str = _template().render(
+        title=title,
+        paragraphs=[part for part in description.split("\n\n") if part.strip()],
+        release=release,
+        promise=release.promise,
+        calibrated_for=release.provenance.calibrated_for,
+        odds=odds(release.promise),
+        released=what_was_released(release),
+        provenance=provenance(release.provenance),
+        findings=findings,
+        pictures=draw_all(estimate, findings),
+        card=shown_card,
+        version=__version__,
+    )
+    return page
+
+
+def _template() -> Any:
+    environment = Environment(
+        loader=PackageLoader("dpcov.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _json(card: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(card), indent=2, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "card must be a mapping of values that JSON has: text, finite numbers, true, "
+            "false, null, lists and mappings."
+        ) from None

@@ -1,0 +1,61 @@
+"""What every plot does, and what none does."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import pytest
+
+import dpcov
+from plot.pictures import axes, estimate_of, truth_of
+
+PLOTS = sorted(dpcov.plot.__all__)
+
+
+@pytest.fixture(scope="module")
+def estimate():
+    return estimate_of(truth_of(5, (0, 3, 0.6)))
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_draws_on_the_axes_it_is_given_and_returns_them(name, estimate):
+    ax = axes()
+    assert getattr(dpcov.plot, name)(estimate, ax) is ax
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_without_axes_a_plot_draws_on_the_current_ones(name, estimate):
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    _, (_, second) = plt.subplots(1, 2)
+    try:
+        plt.sca(second)
+        assert getattr(dpcov.plot, name)(estimate) is second
+    finally:
+        plt.close("all")
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_leaves_the_settings_of_matplotlib_alone(name, estimate):
+    before = dict(mpl.rcParams)
+    getattr(dpcov.plot, name)(estimate, axes())
+    assert dict(mpl.rcParams) == before
+
+
+def test_without_matplotlib_the_error_names_the_extra():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import dpcov\n"
+        "try:\n    dpcov.plot.heatmap\n"
+        "except dpcov.errors.MissingExtraError as error:\n    print(error)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "Plots need matplotlib: pip install 'dpcov[plot]'"
+
+
+def test_an_unknown_plot_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'pie'"):
+        _ = dpcov.plot.pie

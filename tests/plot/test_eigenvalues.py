@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from dpcov.plot import spectrum
+from dpcov.plot.eigenvalues import noise_floor
+from plot.pictures import axes, estimate_of, pairs_estimate_of, truth_of
+
+LINKS = (0, 4, 0.6), (1, 3, -0.5)
+
+
+def curves(ax):
+    return {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+
+
+def test_the_curves_are_the_eigenvalues_the_largest_first():
+    estimate = estimate_of(truth_of(6, *LINKS))
+    drawn = curves(spectrum(estimate, axes()))
+    for label, matrix in (("estimate", estimate.covariance), ("release", estimate.release.matrix)):
+        assert drawn[label] == pytest.approx(np.linalg.eigvalsh(matrix)[::-1])
+
+
+def test_a_release_of_pairs_shows_the_eigenvalues_of_its_correlations():
+    estimate = pairs_estimate_of(truth_of(6, *LINKS))
+    drawn = curves(spectrum(estimate, axes()))
+    assert list(drawn) == ["estimate"]
+    assert drawn["estimate"] == pytest.approx(np.linalg.eigvalsh(estimate.correlation)[::-1])
+
+
+def test_the_noise_floor_is_where_the_noise_of_a_release_ends():
+    estimate = estimate_of(truth_of(200), n_rows=500, epsilon=1.0)
+    scale = estimate.release.noise_scale
+    noise = np.random.default_rng(0).normal(size=(200, 200)) * scale.off_diagonal
+    noise = np.triu(noise, k=1) + np.triu(noise, k=1).T
+    noise += np.diag(np.random.default_rng(1).normal(size=200) * scale.diagonal)
+    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(noise_floor(estimate), rel=0.05)
+
+
+def test_the_band_is_as_high_as_the_noise_floor():
+    estimate = estimate_of(truth_of(6, *LINKS))
+    (band,) = spectrum(estimate, axes()).patches
+    assert band.get_y() == pytest.approx(-noise_floor(estimate))
+    assert band.get_height() == pytest.approx(2 * noise_floor(estimate))

@@ -1,0 +1,67 @@
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dpcov.privacy import ApproxDP, NoPromise, PureDP
+from dpcov.privacy.composition import Step
+from dpcov.report.facts import odds, provenance
+from plot.pictures import estimate_of, pairs_estimate_of, truth_of
+
+
+@pytest.mark.parametrize("promise", [PureDP(0.37, "replace"), ApproxDP(1.3, 1e-6, "add-remove")])
+def test_the_odds_are_rounded_up(promise):
+    stated = float(odds(promise).split("at most ")[1].split(" %")[0]) / 100
+    power = promise.attack_power(0.05)
+    assert power <= stated < power + 0.001
+
+
+def test_no_promise_has_no_odds():
+    assert odds(NoPromise("simulated with a seed")) is None
+
+
+@pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])
+def test_every_field_of_a_provenance_that_is_set_is_listed(make):
+    made = make(truth_of(5)).release.provenance
+    listed = provenance(made)
+    set_fields = [name for name in vars(made) if getattr(made, name) is not None]
+    assert len(listed) == len(set_fields)
+    assert dict(listed)["mechanism"] == made.mechanism
+
+
+@dataclass(frozen=True)
+class Future:
+    """A provenance with fields that this version does not know."""
+
+    version: str = "9"
+    private_radius: float = 2.5
+    centers: np.ndarray = field(default_factory=lambda: np.arange(1000.0))
+    steps: tuple = (Step("scales", 0.125), Step("moments", 0.5))
+    nothing: None = None
+    empty: tuple = ()
+
+
+def test_a_field_that_is_new_is_listed_under_its_name():
+    assert dict(provenance(Future()))["private radius"] == "2.5"
+
+
+def test_steps_say_what_they_cost():
+    listed = dict(provenance(Future()))
+    assert listed["cost of each step (zCDP)"] == "scales ρ = 0.125, moments ρ = 0.5"
+
+
+def test_a_long_list_is_shortened_and_counted():
+    assert dict(provenance(Future()))["centers"] == "0, 1, 2, 3, 4, 5, 6, 7 … and 992 more"
+
+
+def test_a_field_without_a_value_is_not_listed():
+    assert not {"nothing", "empty"} & dict(provenance(Future())).keys()
+
+
+def test_the_grid_is_the_row_norm_over_a_power_of_two():
+    made = estimate_of(truth_of(3)).release.provenance
+    numerator, exponent = dict(provenance(made))["grid"].split(" / 2^")
+    assert float(numerator) == pytest.approx(made.row_norm, rel=1e-5)
+    assert int(exponent) == made.bits
+    assert math.isfinite(made.row_norm)
