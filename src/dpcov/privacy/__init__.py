@@ -14,6 +14,7 @@ from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureD
 from dpcov.privacy.sensitivity import (
     frobenius_sensitivity,
     sign_sensitivity,
+    squared_moment_sensitivity,
     squared_unit_sensitivity,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "gaussian_scale",
     "plan_cap",
     "sign_sensitivity",
+    "squared_moment_sensitivity",
     "squared_unit_sensitivity",
 ]

@@ -177,7 +177,7 @@ def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
     -----
     Claim P14. A seed s has probability p₀/(N q_x) when it is in the cap of x and
     (1 − p₀)/(N (1 − q_x)) when it is not, N = 2^128 and q_x being the share of seeds in
-    the cap of x as the device decides it. With |q_x − q| ≤ d for all x, two rows give a
+    the cap of x as the device decides it. With q_x within d of q for all x, two rows give a
     seed with probabilities whose ratio has a logarithm of at most
 
         log(p₀ (1 − q) / ((1 − p₀) q)) + d/(q − d) + d/(1 − q − d)

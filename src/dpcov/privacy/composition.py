@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_count, check_number
+from dpcov.parameters import check_choice, check_count, check_number
 
 __all__ = ["Step", "gaussian_step", "selection_step", "zcdp_budget", "zcdp_delta"]
 
@@ -31,15 +31,19 @@ class Step:
         What it does.
     rho : float
         Its cost in zCDP.
+    kind : {"gaussian", "selection"}
+        Whether it adds Gaussian noise, or selects.
     """
 
     name: str
     rho: float
+    kind: str = "gaussian"
 
     def __post_init__(self) -> None:
         check_number("rho", self.rho, low=0.0, high=math.inf)
         if not isinstance(self.name, str):
             raise ParameterError("The name of a step must be a string.")
+        check_choice("kind", self.kind, ("gaussian", "selection"))
 
 
 def gaussian_step(name: str, *, sensitivity: float, scale: float) -> Step:
@@ -72,7 +76,7 @@ def selection_step(name: str, *, count: int, sensitivity: float, scale: float) -
     count = check_count("count", count, low=1)
     sensitivity = check_number("sensitivity", sensitivity, low=0.0, high=math.inf)
     scale = check_number("scale", scale, low=0.0, high=math.inf)
-    return Step(name, count * (2 * sensitivity / scale) ** 2 / 8 * _UP)
+    return Step(name, count * (2 * sensitivity / scale) ** 2 / 8 * _UP, "selection")
 
 
 def zcdp_delta(*, rho: float, epsilon: float) -> float:

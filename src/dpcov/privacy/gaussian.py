@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
 
-__all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_scale"]
+__all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_scale", "smallest_safe"]
 
 # Relative error allowed to each special function and to the arithmetic around it, in
 # units of 2^-53. Measured against 60 digits: at most 10 (tests/privacy/test_gaussian.py).
@@ -32,6 +33,7 @@ _UNIT = _ALLOWED_ULPS * 2.0**-53
 _TINY_DELTA = 1e-300
 _LARGEST_EPSILON = 1e6
 _HUGE = 1e300
+_NO_SCALE = "No finite noise scale keeps this promise; raise epsilon or delta."
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -68,18 +70,22 @@ def gaussian_scale(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     >>> round(gaussian_scale(epsilon=1.0, delta=1e-5), 3)
     3.731
     """
-    epsilon = _checked_epsilon(epsilon)
-    log_delta = math.log(_checked_delta(delta))
+    multiplier = _smallest_multiplier(_checked_epsilon(epsilon), _checked_delta(delta))
     sensitivity = _checked_positive("sensitivity", sensitivity)
+    scale = multiplier * sensitivity
+    if math.isinf(scale):
+        raise ParameterError(f"{_NO_SCALE} The sensitivity is {sensitivity:g}.")
+    return math.nextafter(scale, math.inf)
+
+
+@lru_cache(maxsize=128)
+def _smallest_multiplier(epsilon: float, delta: float) -> float:
+    log_delta = math.log(delta)
 
     def is_safe(scale: float) -> bool:
         return _log_delta_bound(epsilon, scale) <= log_delta
 
-    refusal = "No finite noise scale keeps this promise; raise epsilon or delta."
-    scale = _smallest_safe(is_safe, start=1.0, otherwise=refusal) * sensitivity
-    if math.isinf(scale):
-        raise ParameterError(f"{refusal} The sensitivity is {sensitivity:g}.")
-    return math.nextafter(scale, math.inf)
+    return smallest_safe(is_safe, start=1.0, otherwise=_NO_SCALE)
 
 
 def gaussian_delta(*, epsilon: float, scale: float, sensitivity: float = 1.0) -> float:
@@ -145,7 +151,7 @@ def gaussian_epsilon(*, delta: float, scale: float, sensitivity: float = 1.0) ->
 
     if is_safe(0.0):
         return 0.0
-    return _smallest_safe(is_safe, start=1.0, otherwise="scale is too small for any epsilon.")
+    return smallest_safe(is_safe, start=1.0, otherwise="scale is too small for any epsilon.")
 
 
 def _log_delta_bound(epsilon: float, multiplier: float) -> float:
@@ -184,7 +190,7 @@ def _log_difference(upper: float, lower: float) -> float:
     return math.log(upper - lower) if upper > lower else -math.inf
 
 
-def _smallest_safe(is_safe: Callable[[float], bool], start: float, otherwise: str) -> float:
+def smallest_safe(is_safe: Callable[[float], bool], start: float, otherwise: str) -> float:
     """Return the safe end of a bracket one rounding error wide, or refuse."""
     high = start
     while not is_safe(high):

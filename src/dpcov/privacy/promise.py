@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_number
 
 __all__ = ["ApproxDP", "Neighbors", "NoPromise", "Promise", "PureDP"]
@@ -53,6 +54,16 @@ class Neighbors(str, Enum):
             "(zeros about the center); the number of rows is public"
         )
 
+    def in_words_of_units(self, unit: str) -> str:
+        """Return the relation for people who have all rows with one entry in column `unit`."""
+        whose = f"all rows of one {unit!r}; which rows belong together is public"
+        if self is Neighbors.ADD_REMOVE:
+            return (
+                f"tables of which one has rows that add nothing in the place of {whose}, and so "
+                "is the number of rows"
+            )
+        return f"tables that differ in the cells of {whose}"
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -77,6 +88,9 @@ class ApproxDP(Promise):
         In [1e-300, 1).
     neighbors : Neighbors or str
         ``"replace"``, ``"add-remove"`` or ``"local"``.
+    unit : str, optional
+        The column that says whose row it is, when the promise is about all rows of one unit
+        together. By default it is about single rows.
 
     Examples
     --------
@@ -90,10 +104,13 @@ class ApproxDP(Promise):
     epsilon: float
     delta: float
     neighbors: Neighbors
+    unit: str | None = None
 
     if TYPE_CHECKING:  # the relation may be given by its name
 
-        def __init__(self, epsilon: float, delta: float, neighbors: Neighbors | str) -> None: ...
+        def __init__(
+            self, epsilon: float, delta: float, neighbors: Neighbors | str, unit: str | None = ...
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         epsilon = _checked_epsilon(self.epsilon)
@@ -103,17 +120,20 @@ class ApproxDP(Promise):
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
+        if not (self.unit is None or isinstance(self.unit, str)):
+            raise ParameterError("unit must be the name of a column.")
 
     def __str__(self) -> str:
         return (
             f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy"
             f"{_relation_name(self.neighbors)}"
+            f"{'' if self.unit is None else f', for all rows of one {self.unit!r}'}"
         )
 
     @property
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
-        return _in_words(self.epsilon, self.delta, self.neighbors)
+        return _in_words(self.epsilon, self.delta, self.neighbors, self.unit)
 
     def attack_power(self, false_alarm: float) -> float:
         """Return the best chance to detect one person at a given false-alarm rate.
@@ -199,14 +219,16 @@ def _relation_name(neighbors: Neighbors) -> str:
     }[neighbors]
 
 
-def _in_words(epsilon: float, delta: float, neighbors: Neighbors) -> str:
+def _in_words(epsilon: float, delta: float, neighbors: Neighbors, unit: str | None = None) -> str:
     factor = _three_digits_up(math.exp(epsilon)) if epsilon < 20 else f"e^{_plain(epsilon)}"
     more = f" + {_plain(delta)}" if delta > 0 else ""
+    rows = "row been another" if unit is None else "rows been others"
+    compared = neighbors.in_words if unit is None else neighbors.in_words_of_units(unit)
     return (
         "Take anything that somebody may conclude about a person from this release. If they "
-        "would conclude it with probability q had that person's row been another, they conclude "
+        f"would conclude it with probability q had that person's {rows}, they conclude "
         f"it with probability at most {factor} q{more} as it is. The promise compares "
-        f"{neighbors.in_words}."
+        f"{compared}."
     )
 
 

@@ -10,7 +10,12 @@ import math
 from dpcov.parameters import check_number
 from dpcov.privacy.promise import Neighbors
 
-__all__ = ["frobenius_sensitivity", "sign_sensitivity", "squared_unit_sensitivity"]
+__all__ = [
+    "frobenius_sensitivity",
+    "sign_sensitivity",
+    "squared_moment_sensitivity",
+    "squared_unit_sensitivity",
+]
 
 
 def squared_unit_sensitivity(neighbors: Neighbors) -> int:
@@ -25,6 +30,38 @@ def squared_unit_sensitivity(neighbors: Neighbors) -> int:
     """
     squared = {Neighbors.REPLACE: 2, Neighbors.ADD_REMOVE: 1, Neighbors.LOCAL: 2}
     return squared[Neighbors.parse(neighbors)]
+
+
+def squared_moment_sensitivity(
+    neighbors: Neighbors, *, squared_norm: int, constant: int = 0, rows: int = 1
+) -> int:
+    """Return the squared Frobenius sensitivity of Σ y yᵀ for rows y = (x, constant).
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Which tables are compared.
+    squared_norm : int
+        The largest squared norm of x.
+    constant : int, default 0
+        A public cell that all rows have; at most the norm of x.
+    rows : int, default 1
+        How many rows one person has at most.
+
+    Notes
+    -----
+    Claim P17. With B the largest squared norm of x and c the constant, one row moves the sum
+    by at most √2 (B + c²) when it is replaced, and by √(B² + 2 c² B) when zeros take the place
+    of x; m rows by m times that.
+
+    Examples
+    --------
+    >>> squared_moment_sensitivity(Neighbors.REPLACE, squared_norm=100, constant=3)
+    23762
+    """
+    if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
+        return rows**2 * squared_norm * (squared_norm + 2 * constant**2)
+    return 2 * rows**2 * (squared_norm + constant**2) ** 2
 
 
 def sign_sensitivity(neighbors: Neighbors) -> int:
@@ -44,7 +81,7 @@ def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
     Notes
     -----
     Claim P1. Replacing x by y moves the sum by xxᵀ − yyᵀ, whose squared norm is
-    |x|⁴ + |y|⁴ − 2⟨x, y⟩² ≤ 2R⁴; adding or removing x moves it by |x|² ≤ R². The result
+    ‖x‖⁴ + ‖y‖⁴ − 2⟨x, y⟩² ≤ 2R⁴; adding or removing x moves it by ‖x‖² ≤ R². The result
     is rounded up.
 
     Examples
