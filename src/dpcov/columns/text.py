@@ -1,0 +1,100 @@
+"""Files of public facts: TOML or JSON, and a template to be filled in by hand.
+
+Owns their text. A template has names and types, and never a number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dpcov.columns.facts import Columns
+from dpcov.errors import ParameterError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["column_template", "read_columns"]
+
+_HEADING = """\
+# Public facts of the columns{of}, to be filled in by hand.
+#
+# They must come from knowledge (the questionnaire, the law, physics), never from the data:
+# a bound that is read from the data gives away whoever made it.
+#
+# For each column state either
+#   lower, upper    cells beyond them are read as the bound; the closer, the less noise
+# or
+#   center, scale   a typical value and a typical deviation
+# or all four. Delete the columns that are not to be used.
+"""
+
+
+def read_columns(path: str | os.PathLike[str]) -> Columns:
+    """Read a file of facts; see `Columns.load`."""
+    file = Path(path)
+    readers = {".toml": tomllib.loads, ".json": json.loads}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        raise ParameterError(f"{file.name} must be a .toml or .json file of columns.")
+    problem = ""
+    try:
+        content: Any = reader(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        problem = f"There is no file {str(file)!r}; `dpcov columns` writes a template."
+    except OSError:
+        problem = f"{str(file)!r} cannot be opened."
+    except ValueError as error:  # of both parsers, and of bytes that are not UTF-8
+        problem = f"{file.name} is not valid {file.suffix[1:].upper()}: {error}"
+    if problem:
+        raise ParameterError(problem)
+    if not isinstance(content, dict) or set(content) != {"columns"}:
+        raise ParameterError(
+            f"{file.name} must have one table, 'columns', with the facts of each column by name."
+        )
+    return Columns.from_mapping(content["columns"])
+
+
+def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
+    r"""Return a TOML file with names and types, and places for facts.
+
+    Parameters
+    ----------
+    columns : iterable of (str, str)
+        Names and types.
+    of : str, optional
+        What the table is called.
+
+    Examples
+    --------
+    >>> print(column_template([("age", "whole number")]).rpartition("#\n")[2])
+    # For each column state either
+    #   lower, upper    cells beyond them are read as the bound; the closer, the less noise
+    # or
+    #   center, scale   a typical value and a typical deviation
+    # or all four. Delete the columns that are not to be used.
+    <BLANKLINE>
+    [columns."age"]   # whole number
+    # lower =
+    # upper =
+    <BLANKLINE>
+    """
+    parts = [_HEADING.format(of=f" of {_one_line(of)}" if of else "")]
+    for name, kind in columns:
+        parts.append(f"[columns.{_quoted(name)}]   # {_one_line(kind)}\n# lower =\n# upper =\n")
+    return "\n".join(parts)
+
+
+def _quoted(name: str) -> str:
+    # JSON's escapes are TOML's, but for one character.
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,0 +1,89 @@
+"""Public facts of columns."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcov.columns import Column, Columns, Units
+from dpcov.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({}, "states no facts"),
+        ({"lower": 1}, "both lower and upper"),
+        ({"center": 1}, "both center and scale"),
+        ({"lower": 2, "upper": 1}, "lower must be below upper"),
+        ({"lower": 1, "upper": 1}, "nothing can vary"),
+        ({"center": 0, "scale": 0}, "scale of column 'age'"),
+        ({"center": 0, "scale": -1}, "scale of column 'age'"),
+        ({"lower": math.nan, "upper": 1}, "lower of column 'age'"),
+        ({"lower": -math.inf, "upper": 1}, "lower of column 'age'"),
+        ({"lower": "0", "upper": 1}, "must be a number"),
+        ({"lower": True, "upper": 2}, "must be a number"),
+    ],
+)
+def test_an_impossible_fact_is_refused_with_the_column(facts, message):
+    with pytest.raises(ParameterError, match=message):
+        Column("age", **facts)
+
+
+def test_bounds_give_center_and_scale_unless_these_are_stated():
+    assert Column("a", lower=10, upper=30).limits == (-1.0, 1.0)
+    both = Column("a", lower=10, upper=30, center=15, scale=5)
+    assert both.limits == (-1.0, 3.0)
+
+
+def test_the_largest_norm_is_that_of_the_farthest_corner():
+    columns = Columns([Column("a", lower=-1, upper=1), Column("b", lower=0, upper=4)])
+    assert columns.largest_norm == pytest.approx(2**0.5)
+    assert columns.largest_norm >= 2**0.5
+    assert Columns([Column("a", center=0, scale=1)]).largest_norm is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ([], "at least one"),
+        (["age"], "at least one"),
+        ([Column("a", lower=0, upper=1)] * 2, "stated twice"),
+    ],
+)
+def test_impossible_columns_are_refused(facts, message):
+    with pytest.raises(ParameterError, match=message):
+        Columns(facts)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"age": {"low": 1}}, "unknown fact 'low'"),
+        ({"age": 3}, "must be a mapping"),
+        ([], "must be a mapping"),
+        ({}, "at least one"),
+        ({3: {"lower": 0, "upper": 1}}, "must be a string"),
+    ],
+)
+def test_an_impossible_mapping_is_refused(mapping, message):
+    with pytest.raises(ParameterError, match=message):
+        Columns.from_mapping(mapping)
+
+
+def test_units_go_there_and_back():
+    units = Units(np.array([1.0, 2.0]), np.array([10.0, 0.5]))
+    matrix = np.array([[2.0, 1.0], [1.0, 4.0]])
+    assert np.array_equal(units.to_own(matrix), [[200.0, 5.0], [5.0, 1.0]])
+    assert np.allclose(units.to_working(units.to_own(matrix)), matrix)
+    rows = slice(1, 2)
+    assert np.array_equal(units.to_own(matrix[rows], rows), units.to_own(matrix)[rows])
+
+
+@pytest.mark.parametrize(
+    ("center", "scale"),
+    [([0.0], [0.0]), ([0.0], [-1.0]), ([np.nan], [1.0]), ([0.0, 1.0], [1.0]), ([0.0], [1e200])],
+)
+def test_impossible_units_are_refused(center, scale):
+    with pytest.raises(ParameterError):
+        Units(np.array(center), np.array(scale))
