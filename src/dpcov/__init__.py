@@ -18,23 +18,29 @@ from dpcov.version import __version__
 
 if TYPE_CHECKING:
     from dpcov import errors, local, norms, paper, plot, privacy, report
+    from dpcov.columns import Column, Columns, Units
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
+    from dpcov.mechanisms.radius import PrivateRadius
     from dpcov.planning import Plan, plan
     from dpcov.postprocess import Edges, Estimate, PairsEstimate, RiskCurve
     from dpcov.releases import NoiseScale, PairsRelease, Provenance, Release
 
 __all__ = [
+    "Column",
+    "Columns",
     "Edges",
     "Estimate",
     "NoiseScale",
     "PairsEstimate",
     "PairsRelease",
     "Plan",
+    "PrivateRadius",
     "Provenance",
     "Release",
     "RiskCurve",
     "SparseCovariance",
+    "Units",
     "__version__",
     "errors",
     "local",
@@ -48,16 +54,20 @@ __all__ = [
 ]
 
 _HOME = {
+    "Column": "dpcov.columns",
+    "Columns": "dpcov.columns",
     "Edges": "dpcov.postprocess",
     "Estimate": "dpcov.postprocess",
     "NoiseScale": "dpcov.releases",
     "PairsEstimate": "dpcov.postprocess",
     "PairsRelease": "dpcov.releases",
     "Plan": "dpcov.planning",
+    "PrivateRadius": "dpcov.mechanisms.radius",
     "Provenance": "dpcov.releases",
     "Release": "dpcov.releases",
     "RiskCurve": "dpcov.postprocess",
     "SparseCovariance": "dpcov.estimator",
+    "Units": "dpcov.columns",
     "errors": "dpcov.errors",
     "local": "dpcov.local",
     "norms": "dpcov.norms",

@@ -9,6 +9,7 @@
     ├── ReleaseFileError       (ValueError)        a file that is not a release
     │   ├── CorruptFileError                       … truncated, altered, or of another kind
     │   └── FutureSchemaError                      … written by a newer version
+    ├── FolderError            (ValueError)        a folder to publish, not as it should be
     ├── PlanError              (ValueError)        a text that is not a plan of the local model
     ├── ReportError            (ValueError)        bytes that cannot be counted as a report
     │   ├── MalformedReportError                   … wrong length or impossible contents
@@ -17,10 +18,12 @@
     ├── BudgetError            (ValueError)        a device was asked for more than it may spend
     ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
     ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
+    ├── EngineError            (RuntimeError)      the workers of an engine did not finish
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
     └── MissingExtraError      (ImportError)       an optional part is not installed
 
     NothingDetectableWarning   (UserWarning)       a release too noisy to show any relation
+    SaturationWarning          (UserWarning)       a release of rows that were nearly all clipped
     WeakPromiseWarning         (UserWarning)       a delta that allows to publish somebody's row
 
 Claim P8. No message contains a value from the data or anything computed from one, nor
@@ -34,6 +37,8 @@ __all__ = [
     "CorruptFileError",
     "DpcovError",
     "DuplicateReportError",
+    "EngineError",
+    "FolderError",
     "ForeignReportError",
     "ForkedStreamError",
     "FutureSchemaError",
@@ -47,6 +52,7 @@ __all__ = [
     "PlanError",
     "ReleaseFileError",
     "ReportError",
+    "SaturationWarning",
     "SensitiveDataError",
     "WeakPromiseWarning",
 ]
@@ -78,6 +84,10 @@ class CorruptFileError(ReleaseFileError):
 
 class FutureSchemaError(ReleaseFileError):
     """A file was written with a schema that this version does not know."""
+
+
+class FolderError(DpcovError, ValueError):
+    """A folder to publish cannot be written, or is not one."""
 
 
 class PlanError(DpcovError, ValueError):
@@ -112,6 +122,10 @@ class ForkedStreamError(DpcovError, RuntimeError):
     """A random stream was used in a process other than the one that keyed it."""
 
 
+class EngineError(DpcovError, RuntimeError):
+    """The workers of an engine died, or cannot work together. Nothing was released."""
+
+
 class InexactArithmeticError(DpcovError, ArithmeticError):
     """The check of the integer matrix product failed."""
 
@@ -122,6 +136,10 @@ class MissingExtraError(DpcovError, ImportError):
 
 class NothingDetectableWarning(UserWarning):
     """No correlation, however large, could be seen in a release."""
+
+
+class SaturationWarning(UserWarning):
+    """Nearly all rows were clipped to the stated norm."""
 
 
 class WeakPromiseWarning(UserWarning):

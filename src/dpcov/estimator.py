@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError, ParameterError
 from dpcov.mechanisms.door import release
+from dpcov.mechanisms.radius import PrivateRadius
 from dpcov.parameters import check_number
 from dpcov.postprocess.estimate import Estimate, check_options
 from dpcov.postprocess.pairs_estimate import PairsEstimate
@@ -48,7 +49,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     epsilon, delta, row_norm, neighbors, missing, seed
         See `dpcov.release`. There is no default for the first two, and `row_norm` is needed
         unless pairs are released.
-    mechanism, max_pairs, center, scales, cell_bound, shares
+    mechanism, max_pairs, center, scales, cell_bound, shares, target, heavy_tails
         See `dpcov.release`: ``"dense"``, ``"pairs"`` or ``"auto"``.
     rule, level, gamma, sparse, psd
         See `dpcov.Release.estimate`. Of these, a release of pairs uses `psd` alone.
@@ -62,7 +63,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     support_ : ndarray of bool, shape (n_features, n_features)
         Which entries are kept.
     location_ : ndarray, shape (n_features,)
-        The public center, or zeros: the mean is not estimated.
+        The stated center, or zeros; the noisy mean with ``center="private"``.
     release_ : Release or PairsRelease
         What was released, with its noise scale and promise.
     estimate_ : Estimate or PairsEstimate
@@ -107,15 +108,17 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         *,
         epsilon: float,
         delta: float,
-        row_norm: float | None = None,
+        row_norm: float | PrivateRadius | None = None,
         neighbors: str = "replace",
         missing: str = "refuse",
         mechanism: str = "dense",
         max_pairs: int | None = None,
-        center: float | npt.ArrayLike | None = None,
+        center: str | float | npt.ArrayLike | None = None,
         scales: str | npt.ArrayLike | None = None,
         cell_bound: float | None = None,
         shares: Mapping[str, float] | None = None,
+        target: str | None = None,
+        heavy_tails: bool = False,
         fdr: float = 0.1,
         rule: str | Rule = "auto",
         level: str | float = "thinned",
@@ -135,6 +138,8 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.scales = scales
         self.cell_bound = cell_bound
         self.shares = shares
+        self.target = target
+        self.heavy_tails = heavy_tails
         self.fdr = fdr
         self.rule = rule
         self.level = level
@@ -187,6 +192,8 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
             scales=self.scales,
             cell_bound=self.cell_bound,
             shares=self.shares,
+            target=self.target,
+            heavy_tails=self.heavy_tails,
             seed=self.seed,
         )
         estimate = (
@@ -204,8 +211,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.correlation_ = estimate.correlation
         self.precision_ = estimate.precision
         self.support_ = estimate.support
-        center = 0.0 if self.center is None else self.center
-        self.location_ = np.array(np.broadcast_to(center, released.n_columns), dtype=np.float64)
+        self.location_ = np.array(released.location)
         return self
 
     def score(self, X_test: Any, y: None = None) -> float:

@@ -508,3 +508,16 @@ def test_every_block_is_exact_in_double_precision(size, monkeypatch):
     sums.add_payloads(np.zeros((1, 1), np.int64), many, Wide)
     assert sum(largest) == len(many)
     assert max(largest) * size * 20074**2 < 2**53
+
+
+@pytest.mark.filterwarnings("ignore::dpcov.errors.NothingDetectableWarning")
+def test_the_release_has_the_units_and_the_rule_of_the_plan():
+    plan = local.Plan(
+        columns=NAMES, row_norm=2.0, epsilon=2.0, shift=[9.0] * SIZE, scale=[1e3] * SIZE
+    )
+    release = collect(plan, reports(plan)).release()
+    assert release.units.center.tolist() == [9.0] * SIZE
+    assert release.provenance.missing == "center"
+    estimate = release.estimate(rule="hard", level=0, psd="none")
+    off_diagonal = ~np.eye(SIZE, dtype=bool)
+    assert estimate.covariance[off_diagonal] == pytest.approx(1e6 * release.matrix[off_diagonal])

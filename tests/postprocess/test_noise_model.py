@@ -84,3 +84,16 @@ def test_the_model_of_a_release_takes_over_how_the_noise_grows():
         np.diag(release.matrix), noise_scale=0.2, n_rows=500, signal_noise=0.01
     )
     assert (model.variances == expected).all()
+
+
+def test_the_noise_of_a_mean_counts_in_every_variance():
+    facts = {"n_rows": 1000, "off_diagonal": 0.1, "diagonal": 0.14}
+    plain = NoiseModel(np.ones(3), **facts)
+    mean = NoiseModel(np.ones(3), **facts, mean_noise=np.array([0.1, 0.2, 0.3]))
+    rows = slice(0, 1)
+    assert mean.block(rows) - plain.block(rows) == pytest.approx(np.array([[0.2, 0.3, 0.4]]))
+    assert mean.diagonal_variance() - plain.diagonal_variance() == pytest.approx([0.4, 0.8, 1.2])
+    assert mean.pair_variance(1.0) - plain.pair_variance(1.0) == pytest.approx(0.4)
+    first, second = np.array([0]), np.array([2])
+    errors = [model.pair_error(first, second, np.zeros(1))[0] ** 2 for model in (mean, plain)]
+    assert errors[0] - errors[1] == pytest.approx(0.4)

@@ -30,11 +30,12 @@ def path(tmp_path, release):
 def rewrite(path, change, *, seal=True):
     """Change the header of a release; with `seal`, as a program that knows the format."""
     with np.load(path) as file:
-        facts, matrix = json.loads(file["header"].tobytes()), file["matrix"]
+        arrays = dict(file)
+    facts = json.loads(arrays.pop("header").tobytes())
     facts.pop("sha256")
-    facts, matrix = change(facts, matrix) or (facts, matrix)
-    facts["sha256"] = archive._digest(facts, {"matrix": matrix}) if seal else "0" * 64
-    np.savez(path, header=np.frombuffer(json.dumps(facts).encode(), np.uint8), matrix=matrix)
+    facts, arrays["matrix"] = change(facts, arrays["matrix"]) or (facts, arrays["matrix"])
+    facts["sha256"] = archive._digest(facts, arrays) if seal else "0" * 64
+    np.savez(path, header=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
 
 
 def test_what_is_saved_is_what_is_loaded(path, release):

@@ -229,3 +229,34 @@ def test_blas_threads_are_limited_and_restored():
     with blas_threads(1):
         assert set(counts()) == {1}
     assert counts() == before
+
+
+@pytest.mark.claim("P7")
+def test_a_constant_cell_takes_room_in_blocks_and_sums():
+    plain, full = Grid(row_norm=1.0, bits=20), Grid(row_norm=1.0, bits=20, constant=1 << 20)
+    assert max_block_rows(1000, plain) == 2 * max_block_rows(1000, full)
+    assert max_block_rows(1000, full) * full.largest_product <= 2**53
+    most = 2**62 // full.largest_product
+    sums = Gram.from_rows(np.zeros((1, 2)), grid=full).triangle
+    Gram(sums, n_rows=most, grid=full)
+    with pytest.raises(ParameterError, match="do not fit"):
+        Gram(sums, n_rows=most + 1, grid=full)
+
+
+@pytest.mark.claim("P17")
+def test_a_constant_is_no_larger_than_a_row():
+    Grid(row_norm=1.0, bits=8, constant=256)
+    with pytest.raises(ParameterError, match="constant"):
+        Grid(row_norm=1.0, bits=8, constant=257)
+
+
+@pytest.mark.claim("P17")
+def test_the_products_with_the_constant_are_sums_of_cells():
+    grid = Grid(row_norm=1.0, bits=10, constant=300)
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, size=(700, 3))
+    gram = Gram.from_rows(rows, grid=grid)
+    whole = np.trunc(rows * 1024).astype(np.int64)
+    assert gram.n_columns == 3
+    assert np.array_equal(gram.sums[:3, 3], 300 * whole.sum(axis=0))
+    assert gram.sums[3, 3] == 700 * 300**2
+    assert np.array_equal(gram.sums[:3, :3], whole.T @ whole)

@@ -13,10 +13,12 @@ import pytest
 from scipy import stats
 
 import dpcov
-from dpcov.mechanisms import second_moment
+from dpcov.mechanisms import budget, second_moment
 
 EPSILON, DELTA = 2.0, 0.3
 RUNS = 5000
+# So few rows earn warnings, which are not the matter here.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 CONFIDENCE = 1 - 1e-9
 
 OTHER = np.array([0.3, -0.2, 0.5, 0.1])
@@ -25,13 +27,33 @@ PAIRS = {
     "replace": (np.eye(4)[0], np.eye(4)[1]),
     "add-remove": (np.eye(4)[0], np.zeros(4)),
 }
+CONSTANT = 0.1**0.5  # the constant cell of a row of norm 1, for a private center
 
 
-def run(row, neighbors):
+def table_with(row, rows_per_unit):
+    """Return a table in which one person has `row` as often as allowed."""
+    rows = np.array([row] * rows_per_unit + [OTHER])
+    return rows if rows_per_unit == 1 else np.column_stack([[0] * rows_per_unit + [1], rows])
+
+
+def run(row, neighbors, center, rows_per_unit):
     """Release a table that holds `row` many times."""
-    table = np.array([row, OTHER])
+    table = table_with(row, rows_per_unit)
     keywords = {"epsilon": EPSILON, "delta": DELTA, "row_norm": 1.0, "neighbors": neighbors}
-    return np.array([dpcov.release(table, **keywords).matrix for _ in range(RUNS)])
+    if rows_per_unit > 1:
+        keywords |= {"unit": "x0", "rows_per_unit": rows_per_unit}
+    return np.array([moments(dpcov.release(table, center=center, **keywords)) for _ in range(RUNS)])
+
+
+def moments(release):
+    """Return what was released, the products with the constant included."""
+    if release.mean is None:
+        return release.matrix
+    mean, size = release.mean, release.n_columns
+    whole = np.zeros((size + 1, size + 1))
+    whole[:-1, :-1] = release.matrix + np.outer(mean, mean)
+    whole[:-1, -1] = whole[-1, :-1] = CONSTANT * mean
+    return whole
 
 
 def epsilon_lower_bound(with_x, with_y, direction):
@@ -52,22 +74,49 @@ def _bound(hits, alarms):
     return float(np.log(max(power - DELTA, 1e-300) / alarm))
 
 
-def audit(neighbors, scale=1.0):
+def audit(neighbors, scale=1.0, center="public", rows_per_unit=1):
     x, y = (scale * row for row in PAIRS[neighbors])
-    direction = np.outer(x, x) - np.outer(y, y)
-    return epsilon_lower_bound(run(x, neighbors), run(y, neighbors), direction)
+    if center == "private":
+        x, y = far_apart(neighbors)
+    outputs = (run(row, neighbors, center, rows_per_unit) for row in (x, y))
+    constant = [CONSTANT] if center == "private" else []
+    x, y = (np.concatenate([row, constant]) for row in (x, y))
+    return epsilon_lower_bound(*outputs, np.outer(x, x) - np.outer(y, y))
+
+
+def far_apart(neighbors):
+    """Return the rows that are farthest apart when each has a constant cell."""
+    x, y = PAIRS[neighbors]
+    if neighbors == "replace":
+        y = -(CONSTANT**2) * x + (1 - CONSTANT**4) ** 0.5 * y
+    return x, y
 
 
 def halve_the_noise(monkeypatch):
     monkeypatch.setattr(
-        second_moment,
-        "gaussian_scale",
-        lambda **keywords: dpcov.privacy.gaussian_scale(**keywords) / 2,
+        budget,
+        "adaptive_scale",
+        lambda **keywords: dpcov.privacy.adaptive.adaptive_scale(**keywords) / 2,
     )
 
 
-def forget_root_two(monkeypatch):
-    monkeypatch.setattr(second_moment, "squared_unit_sensitivity", lambda neighbors: 1)
+def sensitivity_of(**wrong):
+    """Return a bug: some facts about the sensitivity are forgotten."""
+
+    def plant(monkeypatch):
+        monkeypatch.setattr(
+            second_moment,
+            "squared_moment_sensitivity",
+            lambda neighbors, **facts: dpcov.privacy.squared_moment_sensitivity(
+                **{"neighbors": neighbors} | facts | wrong
+            ),
+        )
+
+    return plant
+
+
+forget_root_two = sensitivity_of(neighbors="add-remove")
+pay_for_one_row = sensitivity_of(rows=1)
 
 
 def do_not_clip(monkeypatch):
@@ -88,15 +137,28 @@ def test_the_mechanism_keeps_its_promise_for_rows_that_must_be_clipped():
     assert audit("replace", scale=2.0) < EPSILON
 
 
+@pytest.mark.claim("P17")
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+def test_a_private_center_keeps_the_promise(neighbors):
+    assert audit(neighbors, center="private") < EPSILON
+
+
+@pytest.mark.claim("P20")
+def test_a_person_with_several_rows_is_promised_the_same():
+    assert audit("replace", rows_per_unit=3) < EPSILON
+
+
 @pytest.mark.parametrize(
-    ("plant", "neighbors", "scale"),
+    ("plant", "options"),
     [
-        (halve_the_noise, "replace", 1.0),
-        (halve_the_noise, "add-remove", 1.0),
-        (forget_root_two, "replace", 1.0),
-        (do_not_clip, "replace", 2.0),
+        (halve_the_noise, {"neighbors": "replace"}),
+        (halve_the_noise, {"neighbors": "add-remove"}),
+        (halve_the_noise, {"neighbors": "replace", "center": "private"}),
+        (forget_root_two, {"neighbors": "replace"}),
+        (do_not_clip, {"neighbors": "replace", "scale": 2.0}),
+        (pay_for_one_row, {"neighbors": "replace", "rows_per_unit": 3}),
     ],
 )
-def test_a_planted_bug_is_found(monkeypatch, plant, neighbors, scale):
+def test_a_planted_bug_is_found(monkeypatch, plant, options):
     plant(monkeypatch)
-    assert audit(neighbors, scale) > EPSILON
+    assert audit(**options) > EPSILON

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Units
 from dpcov.errors import (
     DuplicateReportError,
     ForeignReportError,
@@ -165,6 +166,8 @@ class Collector:
     def release(self) -> Release:
         """Return the noisy second moments of (x − shift)/scale, and what is promised.
 
+        The estimate is in the columns' own units.
+
         The number of reports is public. More reports may be added afterwards: everything
         is post-processing of reports that were paid for on the devices.
         """
@@ -183,8 +186,10 @@ class Collector:
                 bits=plan.bits,
                 calibrated_for=plan.promise,
                 cap=plan.cap if plan.mechanism == "cap" else None,
+                missing=plan.missing,
             ),
             simulated=self.simulated,
+            units=Units(np.array(plan.shift), np.array(plan.scale)),
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,33 +1,45 @@
 """`dpcov.release`: the one road from a table to a release.
 
-Owns the order of the steps: check what the caller stated, plan from public facts, read
-the rows once, add noise once. Nothing is spent when a step before the noise fails.
+Owns the order of the steps: check what the caller stated, open the table, and hand both to
+the mechanism. Nothing is spent when a step before the noise fails.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Columns, Units
 from dpcov.errors import ParameterError, WeakPromiseWarning
-from dpcov.mechanisms.options import PairOptions, check_mechanism, public_vector
+from dpcov.mechanisms.dense import DenseOptions, release_dense
+from dpcov.mechanisms.options import Stated, public_vector, read_facts
 from dpcov.mechanisms.outlook import choose_mechanism
 from dpcov.mechanisms.pairs import release_pairs
 from dpcov.mechanisms.pairs_plan import plan_pairs
+from dpcov.mechanisms.radius import PrivateRadius
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.progress import show_progress
 from dpcov.releases import PairsRelease, Release
-from dpcov.sensitive.gram import Gram, max_block_rows
+from dpcov.releases.saturation import warn_of_saturation
+from dpcov.sensitive.engine import Engine, choose_engine
 from dpcov.sensitive.rows import check_missing
-from dpcov.sensitive.signs import CoMovement, block_rows
+from dpcov.sensitive.schedulers import Scheduler, choose_scheduler
+from dpcov.sensitive.signs import SignKernel
 from dpcov.sensitive.sources import MAX_STREAM_ROWS, RowSource, open_source
+from dpcov.sensitive.units import limit_rows
+from dpcov.sensitive.working import Reading, WorkingSource
 
 __all__ = ["release"]
+
+Facts = Columns | Mapping[str, Mapping[str, float]] | str | os.PathLike[str] | Sequence[str]
+Progress = bool | Callable[[str, int, "int | None"], None]
 
 
 @overload
@@ -36,11 +48,20 @@ def release(
     *,
     epsilon: float,
     delta: float,
-    row_norm: float,
+    row_norm: float | PrivateRadius | None = ...,
     neighbors: str = ...,
     mechanism: Literal["dense"] = ...,
-    columns: Sequence[str] | None = ...,
+    center: str | float | npt.ArrayLike | None = ...,
+    scales: str | npt.ArrayLike | None = ...,
+    shares: Mapping[str, float] | None = ...,
+    target: str | None = ...,
+    heavy_tails: bool = ...,
+    columns: Facts | None = ...,
     missing: str = ...,
+    unit: str | None = ...,
+    rows_per_unit: int | None = ...,
+    engine: Any = ...,
+    progress: Progress | None = ...,
     seed: int | None = ...,
 ) -> Release: ...
 @overload
@@ -53,12 +74,16 @@ def release(
     neighbors: str = ...,
     mechanism: Literal["pairs"],
     max_pairs: int,
-    center: float | npt.ArrayLike | None = ...,
+    center: str | float | npt.ArrayLike | None = ...,
     scales: str | npt.ArrayLike | None = ...,
     cell_bound: float | None = ...,
     shares: Mapping[str, float] | None = ...,
-    columns: Sequence[str] | None = ...,
+    columns: Facts | None = ...,
     missing: str = ...,
+    unit: str | None = ...,
+    rows_per_unit: int | None = ...,
+    engine: Any = ...,
+    progress: Progress | None = ...,
     seed: int | None = ...,
 ) -> PairsRelease: ...
 @overload
@@ -67,16 +92,22 @@ def release(
     *,
     epsilon: float,
     delta: float,
-    row_norm: float | None = ...,
+    row_norm: float | PrivateRadius | None = ...,
     neighbors: str = ...,
     mechanism: str = ...,
     max_pairs: int | None = ...,
-    center: float | npt.ArrayLike | None = ...,
+    center: str | float | npt.ArrayLike | None = ...,
     scales: str | npt.ArrayLike | None = ...,
     cell_bound: float | None = ...,
     shares: Mapping[str, float] | None = ...,
-    columns: Sequence[str] | None = ...,
+    target: str | None = ...,
+    heavy_tails: bool = ...,
+    columns: Facts | None = ...,
     missing: str = ...,
+    unit: str | None = ...,
+    rows_per_unit: int | None = ...,
+    engine: Any = ...,
+    progress: Progress | None = ...,
     seed: int | None = ...,
 ) -> Release | PairsRelease: ...
 def release(
@@ -84,16 +115,22 @@ def release(
     *,
     epsilon: float,
     delta: float,
-    row_norm: float | None = None,
+    row_norm: float | PrivateRadius | None = None,
     neighbors: str = "replace",
     mechanism: str = "dense",
     max_pairs: int | None = None,
-    center: float | npt.ArrayLike | None = None,
+    center: str | float | npt.ArrayLike | None = None,
     scales: str | npt.ArrayLike | None = None,
     cell_bound: float | None = None,
     shares: Mapping[str, float] | None = None,
-    columns: Sequence[str] | None = None,
+    target: str | None = None,
+    heavy_tails: bool = False,
+    columns: Facts | None = None,
     missing: str = "refuse",
+    unit: str | None = None,
+    rows_per_unit: int | None = None,
+    engine: Any = None,
+    progress: Progress | None = None,
     seed: int | None = None,
 ) -> Release | PairsRelease:
     """Publish the second moments of a sensitive table. Spends the privacy budget.
@@ -101,21 +138,23 @@ def release(
     Parameters
     ----------
     X : array, data frame, stream or path, shape (n_rows, n_columns)
-        One row for each person; any real, integer or boolean type. numpy, scipy.sparse,
-        pandas, polars (also lazy), pyarrow tables and data sets, anything with
-        ``__arrow_c_stream__`` such as a DuckDB relation, or the path of a ``.csv``,
-        ``.parquet`` or ``.npy`` file or of a folder of Parquet files. Files and streams are
-        read in pieces. A CSV file needs a header, and numbers in all columns. A stream that
-        can be read only once may have 4 million rows. Not modified, not kept.
+        One row for each person, or several with `unit`; any real, integer or boolean type.
+        numpy, scipy.sparse, pandas, polars (also lazy), pyarrow tables and data sets, Dask
+        arrays and data frames, Spark, AnnData, anything with ``__arrow_c_stream__`` such as a
+        DuckDB relation, or the path of a ``.csv``, ``.parquet``, ``.npy`` or ``.h5ad`` file or
+        of a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
+        header, and numbers in all columns that are used. A stream that can be read only once
+        may have 4 million rows. Not modified, not kept.
     epsilon : float
         Positive. There is no default.
     delta : float
         In (0, 1), well below 1 / n_rows. There is no default.
-    row_norm : float
-        A public bound on the Euclidean norm of a row, in the data's units. Longer rows
-        are clipped to it. Choose it from knowledge: a bound that is read from the data
-        breaks the promise. For pairs it is needed only to release variances, and bounds a
-        row minus the center, or the difference of two rows divided by √2.
+    row_norm : float or PrivateRadius
+        A public bound on the Euclidean norm of a row in working units: the data's own, unless
+        `columns`, `center` or `scales` say otherwise; for differences of rows, of (x − y)/√2.
+        Longer rows are clipped to it. Choose it from knowledge: a bound that is read from the
+        data breaks the promise; or let `dpcov.PrivateRadius` choose it and pay. Not needed
+        when `columns` bounds all columns. For pairs it is needed only to release variances.
     neighbors : {"replace", "add-remove"}
         Which tables are hard to tell apart: two that differ in one person's row, or two
         of which one has a row that adds nothing in its place. Both take the number of rows
@@ -126,23 +165,49 @@ def release(
         facts alone (`dpcov.plan` says which).
     max_pairs : int
         For pairs: how many to release. Twice as many as are related cost little.
-    center : float or array, shape (n_columns,), optional
-        For pairs: a public center, about which signs are taken. By default there is none,
-        and the signs are those of differences of rows, paired at random within blocks of
-        some thousand rows. A center that is off makes unrelated columns look related.
-    scales : array, shape (n_columns,), or "none", optional
-        For pairs: public standard deviations of the columns; or release correlations only.
-        By default variances are released if `row_norm` is given.
+    center : {"public", "private", "differences"}, float or array, optional
+        What the moments are about: the centers of `columns`, or zero, or the numbers stated
+        here (``"public"``, the default for dense); a mean that is released with them and paid
+        for (``"private"``, not for pairs); or none, since differences of rows have mean zero:
+        half as many terms, and replace-one neighbors only (the default for pairs). Rows are
+        paired at random within blocks of some thousand. For pairs, a public center that is
+        off makes unrelated columns look related.
+    scales : {"public", "private", "none"} or array, optional
+        What counts as one in each column: as in `columns`, or the numbers stated here; or
+        learned and paid for (dense only; needs a `PrivateRadius`). For pairs: public standard
+        deviations; or ``"none"`` to release correlations only; by default variances are
+        released if `row_norm` is given.
     cell_bound : float, optional
         For pairs with variances: a public bound on the size of a cell, at most `row_norm`.
     shares : mapping, optional
-        For pairs: relative shares of the budget of ``"selection"``, ``"values"`` and
-        ``"variances"``. By default 0.5, 0.5 and 0.1.
-    columns : sequence of str, optional
-        Column names; by default the frame's own, or ``x0, x1, …``.
+        Relative shares of the budget. For pairs, of ``"selection"``, ``"values"`` and
+        ``"variances"``: by default 0.5, 0.5 and 0.1. For dense, of the noisy steps
+        ``"moments"``, ``"scales"`` and ``"trace"``: 0.8, 0.15 and 0.05.
+    target : {"covariance", "correlation"}, optional
+        For which error private scales are best; by default that of the covariance.
+    heavy_tails : bool, default False
+        Bring every row to one length and release their mean squared length separately: for
+        many columns with outliers, at the cost of some bias when few directions dominate.
+    columns : Columns, mapping, path of a .toml or .json file, or sequence of str, optional
+        Public facts of the columns to be used: see `dpcov.Columns`. Or column names; by
+        default the table's own, or ``x0, x1, …``.
     missing : {"refuse", "center"}
-        What to do with missing and infinite cells: raise, or read them as 0; for pairs, let
-        them have no sign, which pulls correlations toward zero.
+        What to do with missing and infinite cells: raise, or read them as the center; for
+        pairs, let them have no sign. Either pulls variances and correlations toward zero.
+    unit : str, optional
+        The column that says whose row it is, when one person has several. The promise is then
+        about all rows of one unit together. The column is not released.
+    rows_per_unit : int, optional
+        With `unit`: how many rows of each are used, the first in the table's order. The
+        noise grows with it.
+    engine : {"dask"} or distributed.Client, optional
+        Read and add up the rows on the workers of this client; ``"dask"`` takes the cluster
+        that this process is connected to, or else Dask's threads in it. The noise is drawn
+        here, once, and the same seed gives the same bytes. A Dask collection uses Dask anyway.
+        Not for differences of rows. See docs/dask.md.
+    progress : bool or callable, optional
+        By default a bar is shown in a terminal after two seconds. A function is called with
+        the name of the pass, the rows read so far, and the rows in all, or None.
     seed : int, optional
         Makes a repeatable *simulation*, which promises nothing. Never for real data.
 
@@ -162,13 +227,15 @@ def release(
     -----
     WeakPromiseWarning
         When delta is above 1 / n_rows: publishing one row at random would keep that promise.
+    SaturationWarning
+        When the release shows that nearly all rows were clipped, or that nearly all cells of
+        a column lie at its bounds.
 
     Notes
     -----
     Formal guarantee: (epsilon, delta)-differential privacy of everything returned, for
-    the stated neighboring relation (claims P1 to P12 in docs/privacy.md). The dense
-    mechanism does not remove means: center the columns by public values first, or read
-    the result as second moments about zero.
+    the stated neighboring relation (claims in docs/privacy.md). Everything that is learned on
+    the way is paid for from the same promise, and listed in ``release.provenance.steps``.
 
     Examples
     --------
@@ -178,87 +245,162 @@ def release(
     >>> print(release.promise)
     (1, 1e-06)-differential privacy, replace-one neighbors
     """
-    promise = ApproxDP(epsilon, delta, _central(neighbors))
-    rule = check_missing(missing)
-    options = PairOptions(max_pairs, center, scales, cell_bound, shares)
-    kind = check_mechanism(mechanism, options, row_norm)
-    source = open_source(X, columns)
-    if kind == "auto":
-        if source.n_rows is None:
-            raise ParameterError("mechanism='auto' needs the number of rows; X is a stream.")
-        kind = choose_mechanism(
-            promise,
-            n_rows=source.n_rows,
-            n_columns=len(source.columns),
-            max_pairs=max_pairs,  # type: ignore[arg-type]  # checked above
-            differences=center is None,
-        )
-    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    if kind == "pairs":
-        return _release_pairs(source, promise, options, row_norm, rule, stream)
-    return _release_moments(source, promise, row_norm, rule, stream)
-
-
-def _release_moments(
-    source: RowSource,
-    promise: ApproxDP,
-    row_norm: float | None,
-    missing: str,
-    stream: RandomStream,
-) -> Release:
-    plan = plan_second_moment(
-        promise=promise,
-        n_rows=_most_rows(source),
-        row_norm=row_norm,  # type: ignore[arg-type]  # refused by the grid if it is None
+    facts = read_facts(columns)
+    stated = Stated(
+        mechanism=mechanism,
+        row_norm=row_norm,
+        max_pairs=max_pairs,
+        center=center,
+        scales=scales,
+        cell_bound=cell_bound,
+        shares=shares,
+        target=target,
+        heavy_tails=heavy_tails,
+        rows_per_unit=_rows_per_unit(unit, rows_per_unit),
     )
+    promise = ApproxDP(epsilon, delta, _central(neighbors), unit)
+    rule = check_missing(missing)
+    stated.check(facts=facts)
+    scheduler = choose_scheduler(engine, X)
+    if scheduler is not None:
+        stated.check_splits()
+    source = _open(X, columns, facts, unit, stated.rows_per_unit, scheduler)
+    reading = _reading(source, facts, stated)
+    kind = _choose(stated, source, promise)
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    with show_progress(progress) as tell:
+        adder = choose_engine(scheduler, tell)
+        made: Release | PairsRelease
+        if kind == "pairs":
+            made = _release_pairs(source, reading, promise, stated, rule, adder, stream)
+        else:
+            options = _dense_options(stated, facts, rule)
+            made = release_dense(source, reading, promise, options, engine=adder, stream=stream)
+    _warn_of_weak_promise(promise, made.n_rows)
+    if isinstance(made, Release) and row_norm is not None:
+        warn_of_saturation(made)
+    return made
+
+
+def _rows_per_unit(unit: str | None, rows_per_unit: int | None) -> int:
+    if unit is None and rows_per_unit is not None:
+        raise ParameterError("rows_per_unit needs unit=, the column that says whose row it is.")
+    if unit is not None and rows_per_unit is None:
+        raise ParameterError(
+            "unit needs rows_per_unit: how many rows of each to use at most. The noise grows "
+            "with it."
+        )
+    return 1 if rows_per_unit is None else rows_per_unit
+
+
+def _open(
+    X: Any,
+    columns: Any,
+    facts: Columns | None,
+    unit: str | None,
+    rows_per_unit: int,
+    scheduler: Scheduler | None,
+) -> RowSource:
+    names = None if facts is None else facts.names
+    own = columns if facts is None else None
+    source = open_source(X, own, select=names, unit=unit, scheduler=scheduler)
+    return source if unit is None else limit_rows(source, rows_per_unit)
+
+
+def _reading(source: RowSource, facts: Columns | None, stated: Stated) -> Reading:
+    """Return how cells are read; for pairs, numbers about centers stay as they are."""
     n_columns = len(source.columns)
-    gram = Gram.from_blocks(
-        source.blocks(max_block_rows(n_columns, plan.grid)),
-        n_columns=n_columns,
-        grid=plan.grid,
+    reading = Reading.of(n_columns, facts)
+    if stated.mechanism == "pairs":
+        return reading
+    center, scale = (
+        None if isinstance(value, str) else public_vector(name, value, n_columns, positive=sign)
+        for name, value, sign in (("center", stated.center, False), ("scales", stated.scales, True))
+    )
+    if center is None and scale is None:
+        return reading
+    units = Units(
+        np.zeros(n_columns) if center is None else center,
+        np.ones(n_columns) if scale is None else scale,
+    )
+    return replace(reading, units=units)
+
+
+def _choose(stated: Stated, source: RowSource, promise: ApproxDP) -> str:
+    if stated.mechanism != "auto":
+        return stated.mechanism
+    if source.n_rows is None:
+        raise ParameterError("mechanism='auto' needs the number of rows; X is a stream.")
+    return choose_mechanism(
+        promise,
+        n_rows=source.n_rows,
+        n_columns=len(source.columns),
+        max_pairs=stated.max_pairs,  # type: ignore[arg-type]  # checked before
+        differences=True,
+    )
+
+
+def _dense_options(stated: Stated, facts: Columns | None, missing: str) -> DenseOptions:
+    row_norm = stated.row_norm
+    if row_norm is None and facts is not None:
+        row_norm = facts.largest_norm
+    if row_norm is None:
+        raise ParameterError(
+            "row_norm is needed: a public bound on the Euclidean norm of a row, from knowledge and "
+            "not from the data; or dpcov.PrivateRadius() to pay for one; or columns= with lower "
+            "and upper for every column."
+        )
+    return DenseOptions(
+        row_norm=row_norm,
+        center=stated.center if isinstance(stated.center, str) else "public",
+        private_scales=isinstance(stated.scales, str) and stated.scales == "private",
+        target=stated.target or "covariance",
+        heavy_tails=stated.heavy_tails,
+        shares=stated.shares,
+        rows_per_unit=stated.rows_per_unit,
         missing=missing,
     )
-    plan = plan.for_rows(_count_rows(source, promise))
-    return release_gram(gram, plan, columns=source.columns, stream=stream)
 
 
 def _release_pairs(
     source: RowSource,
+    reading: Reading,
     promise: ApproxDP,
-    options: PairOptions,
-    row_norm: float | None,
+    stated: Stated,
     missing: str,
+    engine: Engine,
     stream: RandomStream,
 ) -> PairsRelease:
     n_columns = len(source.columns)
-    center = public_vector("center", options.center, n_columns)
-    public = None if options.scales is None or isinstance(options.scales, str) else options.scales
+    numbers = 0.0 if isinstance(stated.center, str) else stated.center
+    center = None if stated.takes_differences else public_vector("center", numbers, n_columns)
+    public = None if isinstance(stated.scales, str) else stated.scales
     deviations = public_vector("scales", public, n_columns, positive=True)
-    paid = options.scales is None
+    paid = stated.scales is None
     plan = plan_pairs(
         promise=promise,
-        n_rows=_most_rows(source),
+        n_rows=MAX_STREAM_ROWS if source.n_rows is None else source.n_rows,
         n_columns=n_columns,
-        max_pairs=options.max_pairs,  # type: ignore[arg-type]  # checked above
+        max_pairs=stated.max_pairs,  # type: ignore[arg-type]  # checked before
         differences=center is None,
-        row_norm=row_norm if paid else None,
-        cell_bound=options.cell_bound if paid else None,
-        shares=options.shares,
+        row_norm=stated.row_norm if paid else None,  # type: ignore[arg-type]
+        cell_bound=stated.cell_bound if paid else None,
+        shares=stated.shares,
+        rows_per_unit=stated.rows_per_unit,
     )
-    sums = CoMovement.from_blocks(
-        source.blocks(block_rows(n_columns)),
-        n_columns=n_columns,
-        center=center,
-        squares=plan.squares,
-        missing=missing,
-        shuffle=np.random.default_rng(stream.words(4)),
+    kernel = SignKernel(
+        n_columns, center, plan.squares, missing, shuffle=tuple(stream.words(4).tolist())
     )
+    sums = engine.run("co-movements", WorkingSource(source, reading), kernel)
+    units = reading.working_units
     return release_pairs(
         sums,
-        plan.for_rows(_count_rows(source, promise)),
+        plan.for_rows(_known_rows(source)),
         columns=source.columns,
         stream=stream,
         public_variances=None if deviations is None else deviations**2,
+        units=units if center is None else Units(units.center + units.scale * center, units.scale),
+        missing=missing,
     )
 
 
@@ -272,20 +414,17 @@ def _central(neighbors: str) -> Neighbors:
     return relation
 
 
-def _most_rows(source: RowSource) -> int:
-    """Return the number of rows, or the most that a stream may turn out to have."""
-    return MAX_STREAM_ROWS if source.n_rows is None else source.n_rows
-
-
-def _count_rows(source: RowSource, promise: ApproxDP) -> int:
-    """Return the number of rows of a source that was read, which a stream knows only now."""
+def _known_rows(source: RowSource) -> int:
     if source.n_rows is None:
         raise AssertionError("unreachable: a source that was read knows its length")
-    if promise.delta > 1 / source.n_rows:
+    return source.n_rows
+
+
+def _warn_of_weak_promise(promise: ApproxDP, n_rows: int) -> None:
+    if promise.delta > 1 / n_rows:
         warnings.warn(
-            f"delta = {promise.delta:g} is above 1 / n_rows = {1 / source.n_rows:.2g}: to publish "
+            f"delta = {promise.delta:g} is above 1 / n_rows = {1 / n_rows:.2g}: to publish "
             "the row of one person in the clear would keep such a promise. Choose it well below.",
             WeakPromiseWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
-    return source.n_rows

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.pairs_plan import FINER_BITS, PairsPlan
 from dpcov.mechanisms.randomness import RandomStream
@@ -29,6 +30,8 @@ def release_pairs(
     columns: tuple[str, ...],
     stream: RandomStream,
     public_variances: npt.NDArray[np.float64] | None = None,
+    units: Units | None = None,
+    missing: str = "refuse",
 ) -> PairsRelease:
     """Select pairs and add the planned noise: a place where rows leave the house.
 
@@ -44,6 +47,10 @@ def release_pairs(
         Where the noise comes from. Used for this release alone.
     public_variances : ndarray, optional
         Published beside the pairs, as the caller stated them.
+    units : Units, optional
+        What working units are.
+    missing : str
+        What was done with missing cells.
     """
     made_for = (plan.n_columns, plan.n_terms, plan.differences, plan.squares)
     found = (sums.n_columns, sums.n_terms, sums.differences, sums.rule)
@@ -60,7 +67,8 @@ def release_pairs(
     fine += draw_rounded_gaussian(plan.value_scale, len(pairs), stream)
     variances = _release_squares(sums, plan, stream)
     if public_variances is not None:
-        variances = Variances(public_variances, 0.0)
+        scale = 1.0 if units is None else units.scale
+        variances = Variances(public_variances / scale**2, 0.0)
     made = plan.squares
     return PairsRelease(
         pairs=pairs,
@@ -80,8 +88,11 @@ def release_pairs(
             row_norm=None if made is None else made.grid.row_norm,
             cell_bound=None if made is None else made.cell_bound * made.grid.unit,
             steps=plan.steps,
+            missing=missing,
+            rows_per_unit=plan.rows_per_unit,
         ),
         simulated=stream.simulated,
+        units=units,  # type: ignore[arg-type]  # None means plain
     )
 
 

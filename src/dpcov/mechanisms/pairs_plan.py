@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.budget import split
 from dpcov.mechanisms.rounded_gaussian import round_scale_up
 from dpcov.mechanisms.selection import selection_scale
 from dpcov.parameters import check_count, check_number
@@ -50,6 +51,8 @@ class PairsPlan:
         Noise scale of the sums of squares, on their integer grid; 0 without them.
     steps : tuple of Step
         The costs.
+    rows_per_unit : int, default 1
+        How many rows one person has at most.
     """
 
     promise: ApproxDP
@@ -62,6 +65,7 @@ class PairsPlan:
     squares: Squares | None
     square_scale: int
     steps: tuple[Step, ...]
+    rows_per_unit: int = 1
 
     @property
     def differences(self) -> bool:
@@ -102,6 +106,7 @@ def plan_pairs(
     row_norm: float | None = None,
     cell_bound: float | None = None,
     shares: Mapping[str, float] | None = None,
+    rows_per_unit: int = 1,
 ) -> PairsPlan:
     """Choose all noise from public facts.
 
@@ -117,6 +122,8 @@ def plan_pairs(
         Public bounds for the variances; without `row_norm` none are released.
     shares : mapping, optional
         Relative shares of ``selection``, ``values`` and ``variances``.
+    rows_per_unit : int, default 1
+        How many rows one person has at most: every sensitivity grows with it.
 
     Notes
     -----
@@ -161,7 +168,7 @@ def plan_pairs(
     }
     rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
     budget = _split(rho, taken, shares)
-    per_person = sign_sensitivity(promise.neighbors)
+    per_person = sign_sensitivity(promise.neighbors) * rows_per_unit
     gumbel = (
         selection_scale(count=count, sensitivity=per_person, rho=budget["selection"])
         if taken["selection"]
@@ -169,7 +176,9 @@ def plan_pairs(
     )
     value_scale = _gaussian_scale(Fraction(per_person**2 * count) * 4**FINER_BITS, budget["values"])
     square_scale = (
-        _gaussian_scale(_squared_square_sensitivity(squares, promise), budget["variances"])
+        _gaussian_scale(
+            _squared_square_sensitivity(squares, promise, rows_per_unit), budget["variances"]
+        )
         if squares is not None
         else 0
     )
@@ -183,7 +192,10 @@ def plan_pairs(
         value_scale=value_scale,
         squares=squares,
         square_scale=square_scale,
-        steps=_steps(promise, rho, count, gumbel, value_scale, squares, square_scale),
+        steps=_steps(
+            promise, rho, count, gumbel, value_scale, squares, square_scale, rows_per_unit
+        ),
+        rows_per_unit=rows_per_unit,
     )
 
 
@@ -213,26 +225,8 @@ def _split(
     rho: float, taken: Mapping[str, bool], shares: Mapping[str, float] | None
 ) -> dict[str, float]:
     """Return what each step may spend; the parts add up to a little less than ρ."""
-    stated = DEFAULT_SHARES if shares is None else shares
-    if not isinstance(stated, Mapping) or not set(stated) <= set(DEFAULT_SHARES):
-        raise ParameterError(f"shares must be a mapping that names {', '.join(DEFAULT_SHARES)}.")
-    weights = {
-        step: check_number(
-            f"share of {step}",
-            stated.get(step, DEFAULT_SHARES[step]),
-            low=1e-6,
-            high=1e6,
-            open_low=False,
-            advice="Every step that is taken needs a share.",
-        )
-        for step, is_taken in taken.items()
-        if is_taken
-    }
-    whole = sum(weights.values())
-    return {
-        step: (weights[step] / whole * rho * (1 - 1e-9) if step in weights else 0.0)
-        for step in taken
-    }
+    weights = split([step for step in taken if taken[step]], DEFAULT_SHARES, shares)
+    return {step: weights.get(step, 0.0) * rho * (1 - 1e-9) for step in taken}
 
 
 def _gaussian_scale(squared_sensitivity: Fraction, rho: float) -> int:
@@ -242,8 +236,10 @@ def _gaussian_scale(squared_sensitivity: Fraction, rho: float) -> int:
     return round_scale_up(Fraction(root + 1))
 
 
-def _squared_square_sensitivity(squares: Squares, promise: ApproxDP) -> Fraction:
-    factor = squared_unit_sensitivity(promise.neighbors)
+def _squared_square_sensitivity(
+    squares: Squares, promise: ApproxDP, rows_per_unit: int
+) -> Fraction:
+    factor = squared_unit_sensitivity(promise.neighbors) * rows_per_unit**2
     return Fraction(factor * squares.cell_bound**2 * squares.grid.squared_norm)
 
 
@@ -255,8 +251,9 @@ def _steps(
     value_scale: int,
     squares: Squares | None,
     square_scale: int,
+    rows_per_unit: int,
 ) -> tuple[Step, ...]:
-    per_person = sign_sensitivity(promise.neighbors)
+    per_person = sign_sensitivity(promise.neighbors) * rows_per_unit
     steps = [
         gaussian_step(
             "values",
@@ -269,7 +266,8 @@ def _steps(
             0, selection_step("selection", count=count, sensitivity=per_person, scale=gumbel)
         )
     if squares is not None:
-        sensitivity = math.sqrt(_squared_square_sensitivity(squares, promise)) * (1 + 2.0**-50)
+        squared = _squared_square_sensitivity(squares, promise, rows_per_unit)
+        sensitivity = math.sqrt(squared) * (1 + 2.0**-50)
         steps.append(gaussian_step("variances", sensitivity=sensitivity, scale=square_scale))
     if sum(step.rho for step in steps) > rho:
         raise AssertionError("unreachable: the shares add up to less than the budget")

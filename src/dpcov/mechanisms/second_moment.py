@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.rounded_gaussian import (
@@ -19,7 +21,8 @@ from dpcov.mechanisms.rounded_gaussian import (
     draw_rounded_gaussian,
     frobenius_scales,
 )
-from dpcov.privacy import ApproxDP, gaussian_scale, squared_unit_sensitivity
+from dpcov.privacy import ApproxDP, gaussian_scale, squared_moment_sensitivity
+from dpcov.privacy.composition import Step, gaussian_step
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
 from dpcov.sensitive.gram import MAX_SUM_BITS, Gram
 from dpcov.sensitive.rows import Grid
@@ -31,6 +34,8 @@ __all__ = ["SecondMomentPlan", "plan_second_moment", "release_gram"]
 _DEFAULT_BITS = 20
 _FEWEST_BITS = 4
 _DRAWS_AT_A_TIME = 1 << 20
+# The constant cell has a tenth of the squared norm of a row: for means of some tenths of it.
+_INVERSE_SQUARED_CONSTANT = 10
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,10 @@ class SecondMomentPlan:
         Clipping norm and bits.
     off_diagonal, diagonal : int
         Noise scales on the integer grid of the sums.
+    rows_per_unit : int, default 1
+        How many rows one person has at most.
+    trace : float, optional
+        For rows that are brought to a sphere: what their squared norms are taken to be.
     """
 
     promise: ApproxDP
@@ -54,16 +63,29 @@ class SecondMomentPlan:
     grid: Grid
     off_diagonal: int
     diagonal: int
+    rows_per_unit: int = 1
+    trace: float | None = None
 
     @property
     def noise_scale(self) -> NoiseScale:
-        """The noise scales of the released average, in the data's units."""
-        return NoiseScale(self.off_diagonal * self.cell, self.diagonal * self.cell)
+        """The noise scales of the released average, in working units."""
+        return NoiseScale(
+            self.off_diagonal * self.cell,
+            self.diagonal * self.cell,
+            mean=self.off_diagonal * self.mean_cell if self.grid.constant else 0.0,
+        )
 
     @property
     def cell(self) -> float:
         """What one step of the integer sums is worth in the released average."""
+        if self.trace is not None:
+            return self.trace / self.grid.squared_norm / self.n_rows
         return self.grid.unit**2 / self.n_rows
+
+    @property
+    def mean_cell(self) -> float:
+        """What one step of the products with the constant is worth in the released mean."""
+        return self.grid.unit / (self.grid.constant * self.n_rows)
 
     def for_rows(self, n_rows: int) -> SecondMomentPlan:
         """Return the plan for a table that turned out to have another number of rows.
@@ -74,13 +96,40 @@ class SecondMomentPlan:
         return replace(self, n_rows=n_rows)
 
 
-def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> SecondMomentPlan:
-    """Choose grid and noise from public facts.
+def plan_second_moment(
+    *,
+    promise: ApproxDP,
+    n_rows: int,
+    row_norm: float,
+    multiplier: float | None = None,
+    with_mean: bool = False,
+    trace: float | None = None,
+    rows_per_unit: int = 1,
+) -> SecondMomentPlan:
+    """Choose grid and noise from facts that are public or were paid for.
+
+    Parameters
+    ----------
+    promise : ApproxDP
+        What the noise pays for, alone or with the steps before it.
+    n_rows : int
+        The number of rows.
+    row_norm : float
+        Rows are clipped to it.
+    multiplier : float, optional
+        Noise sd over sensitivity, when other steps have a share of the promise.
+    with_mean : bool, default False
+        Whether the mean is released with the moments, by a constant cell in each row.
+    trace : float, optional
+        Bring rows to a sphere, and take this for their squared norms.
+    rows_per_unit : int, default 1
+        How many rows one person has at most.
 
     Notes
     -----
     Claim P5. On the grid a row has squared norm at most B = 4^bits, so by P1 the sums
-    move by at most Δ = √2 B (replace) or B (add-remove). In the basis of the symmetric
+    move by at most Δ = √2 B (replace) or B (add-remove), and by what P17 says if rows have
+    a constant cell or a person several rows. In the basis of the symmetric
     matrices that is orthonormal for the Frobenius norm (diagonal entries, and √2 times
     the entries above it) noise of sd τ off the diagonal and √2 τ on it has the same
     sd √2 τ in every direction. It is the Gaussian mechanism with √2 τ ≥ σ₀ Δ. Both
@@ -93,18 +142,28 @@ def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> Se
     >>> round(plan.noise_scale.off_diagonal * 1000, 3), plan.grid.bits
     (3.731, 20)
     """
-    multiplier = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+    if multiplier is None:
+        multiplier = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
     for bits in range(_DEFAULT_BITS, _FEWEST_BITS - 1, -1):
+        constant = isqrt(4**bits // _INVERSE_SQUARED_CONSTANT) if with_mean else 0
+        grid = Grid(row_norm=row_norm, bits=bits, constant=constant, sphere=trace is not None)
         # (σ₀ Δ)², exactly: a float is a fraction.
-        squared = Fraction(multiplier) ** 2 * squared_unit_sensitivity(promise.neighbors) * 16**bits
-        if squared <= MAX_SCALE**2 and n_rows * 4**bits <= 2**MAX_SUM_BITS:
+        squared = Fraction(multiplier) ** 2 * squared_moment_sensitivity(
+            promise.neighbors,
+            squared_norm=grid.squared_norm,
+            constant=constant,
+            rows=rows_per_unit,
+        )
+        if squared <= MAX_SCALE**2 and n_rows * grid.largest_product <= 2**MAX_SUM_BITS:
             off_diagonal, diagonal = frobenius_scales(squared)
             return SecondMomentPlan(
                 promise=promise,
                 n_rows=n_rows,
-                grid=Grid(row_norm=row_norm, bits=bits),
+                grid=grid,
                 off_diagonal=off_diagonal,
                 diagonal=diagonal,
+                rows_per_unit=rows_per_unit,
+                trace=trace,
             )
     raise ParameterError(
         "The noise for this promise does not fit 56 bits on any grid; raise epsilon or delta."
@@ -112,9 +171,17 @@ def plan_second_moment(*, promise: ApproxDP, n_rows: int, row_norm: float) -> Se
 
 
 def release_gram(
-    gram: Gram, plan: SecondMomentPlan, *, columns: tuple[str, ...], stream: RandomStream
+    gram: Gram,
+    plan: SecondMomentPlan,
+    *,
+    columns: tuple[str, ...],
+    stream: RandomStream,
+    steps: tuple[Step, ...] = (),
+    units: Units | None = None,
+    n_rows: int | None = None,
+    missing: str = "refuse",
 ) -> Release:
-    """Add the planned noise to a Gram matrix: the one place where rows leave the house.
+    """Add the planned noise to a Gram matrix: a place where rows leave the house.
 
     Parameters
     ----------
@@ -126,13 +193,26 @@ def release_gram(
         Column names.
     stream : RandomStream
         Where the noise comes from. Used for this release alone.
+    steps : tuple of Step
+        What was paid for, this step included; by default this step alone.
+    units : Units, optional
+        What working units are.
+    n_rows : int, optional
+        The number of rows of the table, if the Gram matrix is of their differences.
+    missing : str
+        What was done with missing cells.
     """
     if gram.grid != plan.grid or gram.n_rows != plan.n_rows or gram.n_columns != len(columns):
         raise ParameterError("The Gram matrix was not made for this plan.")
+    center = "public" if n_rows is None else "differences"
+    matrix, mean = _noisy_average(gram.triangle, plan, stream), None
+    if plan.grid.constant:
+        center = "private"
+        matrix, mean = _take_out_mean(matrix, plan)
     return Release(
-        matrix=_noisy_average(gram.triangle, plan, stream),
+        matrix=matrix,
         noise_scale=plan.noise_scale,
-        n_rows=plan.n_rows,
+        n_rows=plan.n_rows if n_rows is None else n_rows,
         columns=columns,
         provenance=Provenance(
             version=__version__,
@@ -140,9 +220,36 @@ def release_gram(
             row_norm=plan.grid.row_norm,
             bits=plan.grid.bits,
             calibrated_for=plan.promise,
+            center=center,
+            constant=plan.grid.constant,
+            trace=plan.trace,
+            missing=missing,
+            rows_per_unit=plan.rows_per_unit,
+            steps=steps or (_only_step(plan.promise),),
         ),
         simulated=stream.simulated,
+        units=units,  # type: ignore[arg-type]  # None means plain
+        mean=mean,
     )
+
+
+def _only_step(promise: ApproxDP) -> Step:
+    scale = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+    return gaussian_step("moments", sensitivity=1.0, scale=scale)
+
+
+def _take_out_mean(
+    matrix: npt.NDArray[np.float64], plan: SecondMomentPlan
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return second moments about the noisy mean, and that mean. Costs no privacy.
+
+    The square of a noisy mean is too large by its noise variance, on the diagonal alone.
+    """
+    mean = matrix[:-1, -1] * (plan.mean_cell / plan.cell)
+    moments = matrix[:-1, :-1].copy()
+    moments -= np.outer(mean, mean)
+    moments[np.diag_indices(len(mean))] += plan.noise_scale.mean**2
+    return moments, mean
 
 
 def _noisy_average(

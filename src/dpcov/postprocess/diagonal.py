@@ -20,6 +20,7 @@ def diagonal_variance(
     noise_scale: float,
     n_rows: int,
     signal_noise: float = 0.0,
+    mean_noise: npt.NDArray[np.float64] | float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return the variance of each released variance: privacy noise plus sampling.
 
@@ -27,7 +28,8 @@ def diagonal_variance(
     """
     sampling = 2.0 * variances**2 / n_rows
     # A noisy variance may be negative; noise that grows with it never is.
-    return noise_scale**2 + 4.0 * signal_noise * np.maximum(variances, 0.0) + sampling
+    growing = signal_noise * np.maximum(variances, 0.0) + mean_noise
+    return noise_scale**2 + 4.0 * growing + sampling
 
 
 def shrink_diagonal(
@@ -36,6 +38,7 @@ def shrink_diagonal(
     noise_scale: float,
     n_rows: int,
     signal_noise: float = 0.0,
+    mean_noise: npt.NDArray[np.float64] | float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return positive variances: James–Stein shrinkage toward their mean, floored.
 
@@ -49,6 +52,8 @@ def shrink_diagonal(
         The number of rows.
     signal_noise : float, default 0
         How the noise grows with the variances: see `dpcov.NoiseScale`.
+    mean_noise : ndarray, shape (n_columns,), or 0
+        What a noisy mean adds: see `NoiseModel`.
 
     Examples
     --------
@@ -67,7 +72,11 @@ def shrink_diagonal(
     # all there is. A weight for each column keeps huge variances from dragging small ones along.
     factor = max(0, size - 3) / (size - 1) * (1 + (2 / (size - 1)) ** 0.5) if size > 1 else 0.0
     error = factor * diagonal_variance(
-        noisy, noise_scale=noise_scale, n_rows=n_rows, signal_noise=signal_noise
+        noisy,
+        noise_scale=noise_scale,
+        n_rows=n_rows,
+        signal_noise=signal_noise,
+        mean_noise=mean_noise,
     )
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
     shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)

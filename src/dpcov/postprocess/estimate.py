@@ -43,8 +43,8 @@ class Estimate(CovarianceFace):
     release : Release
         Where it came from.
     covariance : ndarray, shape (n_columns, n_columns)
-        Exactly symmetric, positive semi-definite (unless ``psd="none"``), and exactly zero
-        off the support (unless ``psd="clip"``). Read-only.
+        In the columns' own units. Exactly symmetric, positive semi-definite (unless
+        ``psd="none"``), and exactly zero off the support (unless ``psd="clip"``). Read-only.
     support : ndarray of bool, shape (n_columns, n_columns)
         Which entries are kept. The diagonal always is. Read-only.
     choice : Choice
@@ -87,6 +87,11 @@ class Estimate(CovarianceFace):
         """The column names."""
         return self.release.columns
 
+    @property
+    def location(self) -> Array:
+        """The center of the columns, in their own units: see `Release.location`."""
+        return self.release.location
+
     @cached_property
     def noise(self) -> NoiseModel:
         """The variances of the columns and of the entries of the release."""
@@ -94,10 +99,13 @@ class Estimate(CovarianceFace):
 
     @cached_property
     def standard_error(self) -> Array:
-        """The standard error of each released entry: privacy noise plus sampling."""
+        """The standard error of each released entry, in own units: privacy noise plus sampling."""
+        units = self.release.units
         result = np.empty_like(self.covariance)
         for rows in row_blocks(len(result)):
-            np.sqrt(self.noise.interval_variance(rows, self.covariance[rows]), out=result[rows])
+            working = units.to_working(self.covariance[rows], rows)
+            error = np.sqrt(self.noise.interval_variance(rows, working))
+            result[rows] = units.to_own(error, rows)
         result.setflags(write=False)
         return result
 
@@ -125,7 +133,8 @@ class Estimate(CovarianceFace):
 
         level = check_number("level", level, low=0.0, high=1.0)
         margin = float(ndtri(0.5 + level / 2)) * self.standard_error
-        return self.release.matrix - margin, self.release.matrix + margin
+        released = self.release.units.to_own(self.release.matrix)
+        return released - margin, released + margin
 
     def edges(self, fdr: float = 0.1) -> Edges:
         """Return the pairs that are related, with a bounded share of false ones.
@@ -137,7 +146,9 @@ class Estimate(CovarianceFace):
             Gaussian.
         """
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-        return find_edges(self.release.matrix, self.covariance, self.noise, self.columns, fdr)
+        units = self.release.units
+        working = units.to_working(self.covariance)
+        return find_edges(self.release.matrix, working, self.noise, self.columns, fdr, units)
 
     def __repr__(self) -> str:
         size = len(self.columns)
@@ -182,7 +193,7 @@ def estimate_covariance(
     shrunk = shrink_entries(release.matrix, noise, choice)
     support = shrunk != 0
     tolerance = _TOLERANCE_IN_NOISE * noise.typical_deviation
-    covariance = make_psd(shrunk, method=psd, tolerance=tolerance)
+    covariance = release.units.to_own(make_psd(shrunk, method=psd, tolerance=tolerance))
     # The best case: two columns as variable as the second most variable one.
     second = float(np.sort(noise.variances)[-min(2, len(noise.variances))])
     detectable = smallest_detectable_correlation(noise, second)

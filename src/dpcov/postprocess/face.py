@@ -36,6 +36,10 @@ class CovarianceFace:
         def columns(self) -> tuple[str, ...]:
             """The column names."""
 
+        @property
+        def location(self) -> Array:
+            """The center of the columns."""
+
     @cached_property
     def correlation(self) -> Array:
         """The correlation matrix of the estimate, with ones on its diagonal."""
@@ -59,7 +63,7 @@ class CovarianceFace:
         return result
 
     def sample(self, n_rows: int, *, seed: int | None = None) -> Array:
-        """Draw synthetic rows from the Gaussian with this covariance and mean zero.
+        """Draw synthetic rows from the Gaussian with this covariance, about `location`.
 
         Parameters
         ----------
@@ -84,6 +88,7 @@ class CovarianceFace:
             rows[:, members] = rows[:, members] @ root
         alone = np.setdiff1d(np.arange(len(deviation)), np.concatenate([[], *linked]))
         rows[:, alone.astype(np.intp)] *= deviation[alone.astype(np.intp)]
+        rows += self.location
         return rows
 
     def to_frame(self) -> pd.DataFrame:

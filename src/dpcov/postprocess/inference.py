@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Units
 from dpcov.detection import dense_detectable
 from dpcov.errors import MissingExtraError
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
@@ -95,10 +96,16 @@ class Edges:
 
 
 def find_edges(
-    matrix: Array, covariance: Array, noise: NoiseModel, columns: tuple[str, ...], fdr: float
+    matrix: Array,
+    covariance: Array,
+    noise: NoiseModel,
+    columns: tuple[str, ...],
+    fdr: float,
+    units: Units | None = None,
 ) -> Edges:
     """Return the pairs with a false discovery rate of at most `fdr`.
 
+    Matrix, covariance and noise are in working units; the answer is in the columns' own.
     Benjamini and Hochberg (1995) on z = y / √v, v being the variance of an entry without
     covariance. Only entries with p ≤ fdr can be on the list, so no others are sorted.
     """
@@ -112,13 +119,12 @@ def find_edges(
     q_values = np.minimum.accumulate(ranked[::-1])[::-1]
     chosen = order[q_values <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
-    a, b = noise.variances[i], noise.variances[j]
-    sampling = (a * b + covariance[i, j] ** 2) / noise.n_rows
+    own = 1.0 if units is None else units.scale[i] * units.scale[j]
     return Edges(
         first=tuple(columns[index] for index in i),
         second=tuple(columns[index] for index in j),
-        value=matrix[i, j],
-        standard_error=np.sqrt(sampling + noise.off_diagonal**2 + noise.signal_noise * (a + b)),
+        value=matrix[i, j] * own,
+        standard_error=noise.pair_error(i, j, covariance[i, j]) * own,
         q_value=np.minimum(q_values[q_values <= fdr], 1.0),
     )
 
@@ -150,9 +156,7 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
     return dense_detectable(
         n_columns=len(noise.variances),
         n_rows=noise.n_rows,
-        noise_scale=float(
-            np.sqrt(noise.off_diagonal**2 + 2 * noise.signal_noise * variance) / variance
-        ),
+        noise_scale=float(np.sqrt(noise.privacy_variance(variance)) / variance),
     )
 
 

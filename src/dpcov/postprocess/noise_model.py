@@ -37,6 +37,9 @@ class NoiseModel:
         The sd of the privacy noise.
     signal_noise : float, default 0
         How the privacy noise grows with the variances: see `dpcov.NoiseScale`.
+    mean_noise : ndarray, shape (n_columns,), or 0
+        For each column, what a noisy mean adds to the variance of the entries of its row:
+        the squared mean times the variance of its noise.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class NoiseModel:
     off_diagonal: float
     diagonal: float
     signal_noise: float = 0.0
+    mean_noise: Array | float = 0.0
 
     def __post_init__(self) -> None:
         self.variances.setflags(write=False)
@@ -58,13 +62,18 @@ class NoiseModel:
     def of(cls, release: Release) -> NoiseModel:
         """Return the noise model of a release."""
         noise = release.noise_scale
+        mean = np.zeros(release.n_columns) if release.mean is None else release.mean
+        mean_noise = (noise.mean * mean) ** 2
         variances = shrink_diagonal(
             np.diag(release.matrix),
             noise_scale=noise.diagonal,
-            n_rows=release.n_rows,
+            n_rows=release.n_terms,
             signal_noise=noise.signal,
+            mean_noise=mean_noise,
         )
-        return cls(variances, release.n_rows, noise.off_diagonal, noise.diagonal, noise.signal)
+        return cls(
+            variances, release.n_terms, noise.off_diagonal, noise.diagonal, noise.signal, mean_noise
+        )
 
     def block(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return the variances of unrelated pairs: σ_i² σ_j² / n + τ² + signal (σ_i² + σ_j²).
@@ -75,16 +84,33 @@ class NoiseModel:
         product = np.outer(self.variances[rows], self.variances[columns])
         product /= self.n_rows
         product += self.off_diagonal**2
-        if self.signal_noise:
-            product += self.signal_noise * np.add.outer(
-                self.variances[rows], self.variances[columns]
-            )
+        growing = self._growing_noise()
+        if growing.any():
+            product += np.add.outer(growing[rows], growing[columns])
         return product
+
+    def _growing_noise(self) -> Array:
+        """Return what each column adds to the variance of the entries of its row."""
+        return np.asarray(self.signal_noise * self.variances + self.mean_noise)
+
+    def pair_error(
+        self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp], covariance: Array
+    ) -> Array:
+        """Return the standard errors of some entries at their estimated covariances."""
+        a, b = self.variances[first], self.variances[second]
+        growing = self._growing_noise()
+        sampling = (a * b + covariance**2) / self.n_rows
+        privacy = self.off_diagonal**2 + growing[first] + growing[second]
+        return np.asarray(np.sqrt(sampling + privacy))
+
+    def privacy_variance(self, variance: float) -> float:
+        """Return the privacy noise of the entry of two middling columns of equal variance."""
+        growing = self.signal_noise * variance + float(np.median(self.mean_noise))
+        return self.off_diagonal**2 + 2 * growing
 
     def pair_variance(self, variance: float) -> float:
         """Return the variance of the entry of two unrelated columns of equal variance."""
-        privacy = self.off_diagonal**2 + 2 * self.signal_noise * variance
-        return float(variance**2 / self.n_rows + privacy)
+        return float(variance**2 / self.n_rows + self.privacy_variance(variance))
 
     def signal(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return what a correlation of 1 would be in the units of the matrix: σ_i σ_j."""
@@ -103,6 +129,7 @@ class NoiseModel:
             noise_scale=self.diagonal,
             n_rows=self.n_rows,
             signal_noise=self.signal_noise,
+            mean_noise=self.mean_noise,
         )
 
     def interval_variance(self, rows: slice, covariance: Array) -> Array:

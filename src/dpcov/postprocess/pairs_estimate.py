@@ -76,6 +76,11 @@ class PairsEstimate(CovarianceFace):
         """The column names."""
         return self.release.columns
 
+    @property
+    def location(self) -> Array:
+        """The center of the columns, in their own units: see `PairsRelease.location`."""
+        return self.release.location
+
     @cached_property
     def covariance(self) -> Array:
         """The covariance as a dense array: p² numbers. Read-only."""
@@ -151,7 +156,7 @@ class PairsEstimate(CovarianceFace):
         sizes, q_values = _test(self.release)
         order = np.argsort(-sizes, kind="stable")
         chosen = order[q_values[order] <= fdr]
-        deviation = np.sqrt(_variances(self.release))
+        deviation = _deviations(self.release)
         first, second = self.release.pairs[chosen].T
         scale = deviation[first] * deviation[second]
         correlation = self.pair_correlation[chosen]
@@ -197,7 +202,7 @@ def estimate_pairs(
     _, q_values = _test(release)
     kept = q_values <= fdr
     correlation = _repaired(_sparse_correlation(release, kept), psd)
-    deviation = np.sqrt(_variances(release))
+    deviation = _deviations(release)
     entries = correlation.tocoo()
     entries.data *= deviation[entries.row] * deviation[entries.col]
     detectable = _detectable(release)
@@ -274,8 +279,14 @@ def _repaired(correlation: csr_array, psd: str) -> csr_array:
     return coo_array((data, (row, column)), shape=correlation.shape).tocsr()
 
 
+def _deviations(release: PairsRelease) -> Array:
+    """Return standard deviations in the columns' own units, or ones."""
+    deviation = np.sqrt(_variances(release))
+    return deviation if release.variances is None else deviation * release.units.scale
+
+
 def _variances(release: PairsRelease) -> Array:
-    """Return positive variances: public ones, shrunk noisy ones, or ones."""
+    """Return positive variances in working units: public ones, shrunk noisy ones, or ones."""
     released = release.variances
     if released is None:
         return np.ones(release.n_columns)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcov.columns import Units
 from dpcov.errors import CorruptFileError
 from dpcov.privacy import (
     ApproxDP,
@@ -24,6 +25,7 @@ from dpcov.privacy import (
     sign_sensitivity,
     squared_unit_sensitivity,
 )
+from dpcov.privacy.adaptive import adaptive_delta
 from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
@@ -45,7 +47,7 @@ def write_release(release: Release | PairsRelease, path: str | PathLike[str]) ->
     if isinstance(release, PairsRelease):
         write_archive(path, PAIRS_FORMAT, _pair_facts(release), _pair_arrays(release))
     else:
-        write_archive(path, MOMENTS, _moment_facts(release), {"matrix": release.matrix})
+        write_archive(path, MOMENTS, _moment_facts(release), _moment_arrays(release))
 
 
 def read_release(path: str | PathLike[str]) -> Any:
@@ -62,6 +64,7 @@ def _moment_facts(release: Release) -> Facts:
             "off_diagonal": release.noise_scale.off_diagonal,
             "diagonal": release.noise_scale.diagonal,
             "signal": release.noise_scale.signal,
+            "mean": release.noise_scale.mean,
         },
         "promise": str(release.promise),
         "simulated": release.simulated,
@@ -72,28 +75,49 @@ def _moment_facts(release: Release) -> Facts:
             "bits": made.bits,
             "calibrated_for": _promise_facts(made.calibrated_for),
             "cap": _cap_facts(made.cap),
+            "center": made.center,
+            "constant": made.constant,
+            "trace": made.trace,
+            "missing": made.missing,
+            "rows_per_unit": made.rows_per_unit,
+            "steps": [vars(step) for step in made.steps],
         },
     }
 
 
+def _moment_arrays(release: Release) -> Arrays:
+    return {
+        "matrix": release.matrix,
+        "mean": np.empty(0) if release.mean is None else release.mean,
+        **_unit_arrays(release),
+    }
+
+
+def _unit_arrays(release: Release | PairsRelease) -> dict[str, Any]:
+    return {"center": release.units.center, "scale": release.units.scale}
+
+
+def _units_of(arrays: Arrays) -> Units:
+    center, scale = (arrays[name].astype(np.float64, copy=False) for name in ("center", "scale"))
+    return Units(center, scale)
+
+
 def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
-    made = facts["provenance"]
+    made = dict(facts["provenance"])
     if not isinstance(facts["columns"], list):
         raise CorruptFileError("its columns are not a list")
+    promise, cap = _promise_of(made.pop("calibrated_for")), made.pop("cap")
+    cap = None if cap is None else Cap(**cap)
+    steps = tuple(Step(**step) for step in made.pop("steps"))
     release = Release(
         matrix=arrays["matrix"].astype(np.float64, copy=False),
         noise_scale=NoiseScale(**facts["noise_scale"]),
         n_rows=facts["n_rows"],
         columns=tuple(facts["columns"]),
-        provenance=Provenance(
-            version=made["version"],
-            mechanism=made["mechanism"],
-            row_norm=made["row_norm"],
-            bits=made["bits"],
-            calibrated_for=_promise_of(made["calibrated_for"]),
-            cap=None if made["cap"] is None else Cap(**made["cap"]),
-        ),
+        provenance=Provenance(calibrated_for=promise, cap=cap, steps=steps, **made),
         simulated=facts["simulated"],
+        units=_units_of(arrays),
+        mean=arrays["mean"].astype(np.float64, copy=False) if made["constant"] else None,
     )
     if facts["promise"] != str(release.promise):
         raise CorruptFileError("its promise is not that of its origin")
@@ -110,6 +134,8 @@ def _check_moment_noise(release: Release) -> None:
     }
     made, promise = release.provenance, release.provenance.calibrated_for
     local = promise.neighbors is Neighbors.LOCAL
+    if local and not _is_plain(release):
+        raise CorruptFileError("its facts are not those of reports from devices")
     needed = check.get((made.mechanism, type(promise), local))
     if needed is None or (made.cap is None) != (made.mechanism != LOCAL_CAP):
         raise CorruptFileError("its promise is not that of its origin")
@@ -118,8 +144,17 @@ def _check_moment_noise(release: Release) -> None:
         noise.off_diagonal < least.off_diagonal
         or noise.diagonal < least.diagonal
         or noise.signal < least.signal
+        or noise.mean < least.mean
     ):
         raise CorruptFileError("its noise does not pay for its promise")
+
+
+def _is_plain(release: Release) -> bool:
+    """Whether nothing was learned or counted that only a table can give."""
+    made = release.provenance
+    nothing = (made.center, made.constant, made.trace, made.rows_per_unit, made.steps)
+    unit = getattr(made.calibrated_for, "unit", None)
+    return nothing == ("public", 0, None, 1, ()) and unit is None and release.mean is None
 
 
 def _pair_facts(release: PairsRelease) -> Facts:
@@ -141,14 +176,16 @@ def _pair_facts(release: PairsRelease) -> Facts:
             "selection_scale": made.selection_scale,
             "row_norm": made.row_norm,
             "cell_bound": made.cell_bound,
-            "steps": [{"name": step.name, "rho": step.rho} for step in made.steps],
+            "missing": made.missing,
+            "rows_per_unit": made.rows_per_unit,
+            "steps": [vars(step) for step in made.steps],
         },
     }
 
 
 def _pair_arrays(release: PairsRelease) -> Arrays:
     variances = release.variances
-    return {
+    return _unit_arrays(release) | {
         "pairs": release.pairs,
         "co_movement": release.co_movement,
         "variances": np.empty(0) if variances is None else variances.values,
@@ -178,6 +215,7 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
         columns=tuple(facts["columns"]),
         provenance=PairsProvenance(calibrated_for=promise, steps=steps, **made),
         simulated=facts["simulated"],
+        units=_units_of(arrays),
     )
     if facts["promise"] != str(release.promise) or release.provenance.mechanism != PAIRS:
         raise CorruptFileError("its promise is not that of its origin")
@@ -188,13 +226,14 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
 def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
     """Add up what the stated noise costs, and compare it with the promise."""
     made = release.provenance
-    per_person = sign_sensitivity(promise.neighbors)
+    per_person = sign_sensitivity(promise.neighbors) * made.rows_per_unit
     n_pairs = release.n_columns * (release.n_columns - 1) // 2
     n_terms = release.n_rows // 2 if made.center == "differences" else release.n_rows
     if len(release.pairs) != made.max_pairs or release.n_terms != n_terms:
         raise CorruptFileError("its pairs are not those of its origin")
     if promise.neighbors is Neighbors.LOCAL or (
-        made.center == "differences" and promise.neighbors is not Neighbors.REPLACE
+        made.center == "differences"
+        and (promise.neighbors is not Neighbors.REPLACE or made.rows_per_unit > 1)
     ):
         raise CorruptFileError("its promise is not that of its origin")
     steps = [
@@ -217,10 +256,10 @@ def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
         epsilon=promise.epsilon, delta=promise.delta
     ):
         raise CorruptFileError("its noise does not pay for its promise")
-    stated = [(step.name, step.rho) for step in made.steps]
-    if [name for name, _ in stated] != [step.name for step in steps] or any(
-        not math.isclose(rho, step.rho, rel_tol=1e-6)
-        for (_, rho), step in zip(stated, steps, strict=True)
+    stated = [(step.name, step.kind) for step in made.steps]
+    if stated != [(step.name, step.kind) for step in steps] or any(
+        not math.isclose(mine.rho, step.rho, rel_tol=1e-6)
+        for mine, step in zip(made.steps, steps, strict=True)
     ):
         raise CorruptFileError("its steps do not cost what it states")
 
@@ -233,26 +272,63 @@ def _variance_steps(release: PairsRelease, promise: ApproxDP) -> list[Step]:
         return []
     if variances is None or made.cell_bound > made.row_norm * (1 + 1e-9):
         raise CorruptFileError("its variances are not those of its origin")
-    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors))
+    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors)) * made.rows_per_unit
     sensitivity = factor * made.cell_bound * made.row_norm / release.n_terms
     return [gaussian_step("variances", sensitivity=sensitivity, scale=variances.noise_scale)]
 
 
 def _central_noise(release: Release) -> NoiseScale:
-    return _gaussian_noise(release, release.n_rows)
+    """Return the noise that the stated steps ask for, if these pay for the promise."""
+    made = release.provenance
+    moments = _check_steps(made.steps, made.calibrated_for)
+    if (release.mean is None) != (made.constant == 0) or (made.constant > 0) != (
+        made.center == "private"
+    ):
+        raise CorruptFileError("its mean is not that of its origin")
+    # In units of the norm of a row.
+    constant = made.constant / 2**made.bits
+    if constant > 1 or (made.constant and made.trace is not None):
+        raise CorruptFileError("its mean is not that of its origin")
+    if (made.trace is None) == any(step.name == "trace" for step in made.steps):
+        raise CorruptFileError("its trace is not that of its origin")
+    if made.center == "differences" and (
+        made.calibrated_for.neighbors is not Neighbors.REPLACE or made.rows_per_unit > 1
+    ):
+        raise CorruptFileError("its promise is not that of its origin")
+    unit = (made.row_norm**2 if made.trace is None else made.trace) / release.n_terms
+    squared = 2 * (1 + constant**2) ** 2
+    if made.calibrated_for.neighbors is Neighbors.ADD_REMOVE:
+        squared = 1 + 2 * constant**2
+    diagonal = math.sqrt(squared / (2 * moments.rho)) * made.rows_per_unit * unit * (1 - 1e-9)
+    off_diagonal = diagonal / math.sqrt(2)
+    mean = off_diagonal / (made.row_norm * constant) if constant else 0.0
+    return NoiseScale(off_diagonal, diagonal, mean=mean)
+
+
+def _check_steps(steps: tuple[Step, ...], promise: ApproxDP | PureDP) -> Step:
+    """Return the step of the moments, if all steps together pay for the promise."""
+    gaussian = [step for step in steps if step.kind == "gaussian"]
+    selections = [step for step in steps if step.kind == "selection"]
+    if [step.name for step in gaussian][-1:] != ["moments"] or not isinstance(promise, ApproxDP):
+        raise CorruptFileError("its steps are not those of its origin")
+    delta = adaptive_delta(
+        epsilon=promise.epsilon,
+        multiplier=1 / math.sqrt(2 * sum(step.rho for step in gaussian)) * (1 + 1e-9),
+        selections=len(selections),
+        selection_range=max((math.sqrt(8 * step.rho) for step in selections), default=0.0),
+    )
+    if delta > promise.delta * (1 + 1e-6):
+        raise CorruptFileError("its noise does not pay for its promise")
+    return gaussian[-1]
 
 
 def _local_gaussian_noise(release: Release) -> NoiseScale:
-    return _gaussian_noise(release, math.sqrt(release.n_rows))  # each report has its own
-
-
-def _gaussian_noise(release: Release, divisor: float) -> NoiseScale:
     promise = release.provenance.calibrated_for
-    row_norm = release.provenance.row_norm
     diagonal = gaussian_scale(
         epsilon=promise.epsilon,
         delta=getattr(promise, "delta", 0.0),
-        sensitivity=frobenius_sensitivity(row_norm, promise.neighbors) / divisor,
+        sensitivity=frobenius_sensitivity(release.provenance.row_norm, promise.neighbors)
+        / math.sqrt(release.n_rows),  # each report has its own
     ) * (1 - 1e-9)
     return NoiseScale(diagonal / math.sqrt(2), diagonal)
 
@@ -276,17 +352,22 @@ def _cap_facts(cap: Cap | None) -> Facts | None:
 
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:
     facts: Facts = {"epsilon": promise.epsilon, "neighbors": promise.neighbors.value}
-    return facts | {"delta": promise.delta} if isinstance(promise, ApproxDP) else facts
+    if isinstance(promise, ApproxDP):
+        facts |= {"delta": promise.delta, "unit": promise.unit}
+    return facts
 
 
 def _promise_of(facts: Facts) -> ApproxDP | PureDP:
     return ApproxDP(**facts) if "delta" in facts else PureDP(**facts)
 
 
-MOMENTS = Format("dpcov second-moment release", 1, {"matrix": "<f8"}, _rebuild_moments)
+_UNITS = {"center": "<f8", "scale": "<f8"}
+MOMENTS = Format(
+    "dpcov second-moment release", 1, {"matrix": "<f8", "mean": "<f8"} | _UNITS, _rebuild_moments
+)
 PAIRS_FORMAT = Format(
     "dpcov pairs release",
     1,
-    {"pairs": "<i4", "co_movement": "<f8", "variances": "<f8"},
+    {"pairs": "<i4", "co_movement": "<f8", "variances": "<f8"} | _UNITS,
     _rebuild_pairs,
 )

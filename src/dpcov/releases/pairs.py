@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP
@@ -49,6 +50,10 @@ class PairsProvenance:
         The clipping of the rows and cells behind released variances.
     steps : tuple of Step
         What each step cost.
+    missing : {"refuse", "center"}
+        What was done with missing cells.
+    rows_per_unit : int, default 1
+        How many rows of each privacy unit were used at most.
     """
 
     version: str
@@ -60,10 +65,14 @@ class PairsProvenance:
     row_norm: float | None
     cell_bound: float | None
     steps: tuple[Step, ...]
+    missing: str = "refuse"
+    rows_per_unit: int = 1
 
     def __post_init__(self) -> None:
         check_choice("center", self.center, CENTERS)
+        check_choice("missing", self.missing, ("refuse", "center"))
         check_count("max_pairs", self.max_pairs, low=1)
+        check_count("rows_per_unit", self.rows_per_unit, low=1)
         check_number("selection scale", self.selection_scale, low=0, high=math.inf, open_low=False)
         for name in ("row_norm", "cell_bound"):
             if getattr(self, name) is not None:
@@ -131,6 +140,8 @@ class PairsRelease(Published):
         How it was made.
     simulated : bool
         Whether the noise came from a seed. Then nothing is promised.
+    units : Units, optional
+        In which units the variances are: z = (x − center) / scale. By default the data's own.
 
     Examples
     --------
@@ -154,9 +165,11 @@ replace-one neighbors)
     columns: tuple[str, ...]
     provenance: PairsProvenance
     simulated: bool
+    units: Units = None  # type: ignore[assignment]  # plain, set below
 
     def __post_init__(self) -> None:
         self._check_public_facts()
+        self._check_units()
         check_count("n_terms", self.n_terms, low=1, high=self.n_rows)
         check_number("noise scale", self.noise_scale, low=0, high=math.inf)
         size = len(self.columns)
@@ -176,6 +189,11 @@ replace-one neighbors)
             raise ParameterError("pairs must be distinct pairs of columns in rising order.")
         if not np.isfinite(values).all():
             raise ParameterError("co-movements must be finite.")
+
+    @property
+    def location(self) -> npt.NDArray[np.float64]:
+        """The stated center of each column, in its own units; zeros if none was stated."""
+        return self.units.center
 
     def estimate(self, *, fdr: float = 0.1, psd: str = "sparse") -> PairsEstimate:
         """Return a sparse, positive semi-definite covariance. Costs no privacy.
@@ -228,4 +246,5 @@ replace-one neighbors)
             self.columns,
             self.provenance,
             self.simulated,
+            self.units,
         )

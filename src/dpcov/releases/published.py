@@ -8,6 +8,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
@@ -15,9 +16,14 @@ from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from dpcov.privacy.composition import Step
+
     class _Made(Protocol):
         @property
         def calibrated_for(self) -> ApproxDP | PureDP: ...
+
+        @property
+        def steps(self) -> tuple[Step, ...]: ...
 
 
 __all__ = ["Published"]
@@ -30,6 +36,7 @@ class Published:
         n_rows: int
         columns: tuple[str, ...]
         simulated: bool
+        units: Units
 
         @property
         def provenance(self) -> _Made:
@@ -44,6 +51,12 @@ class Published:
         names = {name for name in self.columns if isinstance(name, str)}
         if len(names) != len(self.columns):
             raise ParameterError("columns must be names (strings) that differ.")
+
+    def _check_units(self) -> None:
+        if getattr(self, "units", None) is None:
+            object.__setattr__(self, "units", Units.plain(len(self.columns)))
+        if len(self.units.scale) != len(self.columns):
+            raise ParameterError("units must have one center and scale for each column.")
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -60,6 +73,23 @@ class Published:
         if self.simulated:
             return NoPromise("simulated with a seed")
         return self.provenance.calibrated_for
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """What each step cost, as a share of the whole: they add up to 1.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 3))
+        >>> radius = dpcov.PrivateRadius()
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=radius)
+        >>> {name: round(share, 2) for name, share in release.shares.items()}
+        {'radius': 0.05, 'moments': 0.95}
+        """
+        steps = self.provenance.steps
+        whole = sum(step.rho for step in steps)
+        return {step.name: step.rho / whole for step in steps}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to an ``.npz`` file that holds no pickled object.

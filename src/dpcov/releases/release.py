@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Units
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_count, check_number
+from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, PureDP
+from dpcov.privacy.composition import Step
 from dpcov.releases.published import Published
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ SECOND_MOMENT = "second moment, rounded Gaussian"
 LOCAL_CAP = "local reports, cap"
 LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
 """The names of the mechanisms of the local model."""
+_MOST_BITS = 64  # far beyond any grid
+CENTERS = ("public", "private", "differences")
+"""What second moments are about."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +57,23 @@ class NoiseScale:
         How the noise grows with what is measured: an entry between columns of variances
         a and b has signal · (a + b) more variance, and one on the diagonal 4 · signal · a.
         Additive noise has none; the seeds of `dpcov.local` do.
+    mean : float, default 0
+        The sd of the noise of a released mean. Taking noisy means l and m out of an entry
+        adds mean² (l² + m²) to its variance.
     """
 
     off_diagonal: float
     diagonal: float
     signal: float = 0.0
+    mean: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("off_diagonal", "diagonal"):
             scale = check_number(f"{name} noise scale", getattr(self, name), low=0, high=math.inf)
             object.__setattr__(self, name, scale)
-        signal = check_number("signal", self.signal, low=0, high=math.inf, open_low=False)
-        object.__setattr__(self, "signal", signal)
+        for name in ("signal", "mean"):
+            scale = check_number(name, getattr(self, name), low=0, high=math.inf, open_low=False)
+            object.__setattr__(self, name, scale)
 
 
 def cap_noise(cap: Cap, *, row_norm: float, n_rows: int) -> NoiseScale:
@@ -99,6 +109,19 @@ class Provenance:
         The promise for which the noise was calibrated, neighboring relation included.
     cap : Cap, optional
         The constants of the mechanism, for cap reports and for them alone.
+    center : {"public", "private", "differences"}
+        Moments about stated centers, about a mean that was released with them, or of
+        differences of rows.
+    constant : int, default 0
+        For a private center: the constant cell of a row on the grid.
+    trace : float, optional
+        For rows that were brought to a sphere: the released mean of their squared norms.
+    missing : {"refuse", "center"}
+        What was done with missing cells.
+    rows_per_unit : int, default 1
+        How many rows of each privacy unit were used at most.
+    steps : tuple of Step
+        What was paid for, in order.
     """
 
     version: str
@@ -107,10 +130,22 @@ class Provenance:
     bits: int
     calibrated_for: ApproxDP | PureDP
     cap: Cap | None = None
+    center: str = "public"
+    constant: int = 0
+    trace: float | None = None
+    missing: str = "refuse"
+    rows_per_unit: int = 1
+    steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         check_number("row_norm", self.row_norm, low=0, high=math.inf)
-        check_count("bits", self.bits, low=1)
+        check_count("bits", self.bits, low=1, high=_MOST_BITS)
+        check_choice("missing", self.missing, ("refuse", "center"))
+        check_choice("center", self.center, CENTERS)
+        check_count("constant", self.constant, low=0)
+        check_count("rows_per_unit", self.rows_per_unit, low=1)
+        if self.trace is not None:
+            check_number("trace", self.trace, low=0, high=math.inf)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
 
@@ -124,9 +159,10 @@ class Release(Published):
     Parameters
     ----------
     matrix : ndarray of float64, shape (n_columns, n_columns)
-        The noisy average (1/n) Σ x xᵀ of the clipped rows, in the data's own units, or
-        in those of the plan, after shift and scale, for reports from devices.
-        Symmetric; not necessarily positive semi-definite. Read-only.
+        The noisy average (1/n) Σ z zᵀ of the clipped rows in working units, which are the
+        data's own unless centers or scales were stated or learned; for reports from devices,
+        those of the plan. A released mean is taken out. Symmetric; not necessarily positive
+        semi-definite. Read-only.
     noise_scale : NoiseScale
         Standard deviation of the privacy noise on and off the diagonal, in the units of
         `matrix`.
@@ -138,6 +174,10 @@ class Release(Published):
         How it was made.
     simulated : bool
         Whether the noise came from a seed. Then nothing is promised.
+    units : Units, optional
+        What working units are: z = (x − center) / scale. By default the data's own.
+    mean : ndarray, shape (n_columns,), optional
+        The noisy mean in working units, for a private center. Read-only.
 
     Examples
     --------
@@ -158,15 +198,39 @@ class Release(Published):
     columns: tuple[str, ...]
     provenance: Provenance
     simulated: bool
+    units: Units = None  # type: ignore[assignment]  # plain, set below
+    mean: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self._check_public_facts()
         size = len(self.columns)
+        self._check_units()
+        self._check_mean(size)
         if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
             raise ParameterError("matrix must be float64, one row and column for each name.")
         if not np.isfinite(self.matrix).all() or not np.array_equal(self.matrix, self.matrix.T):
             raise ParameterError("matrix must be finite and symmetric.")
         self.matrix.setflags(write=False)
+
+    def _check_mean(self, size: int) -> None:
+        if self.mean is None:
+            return
+        if self.mean.shape != (size,) or self.mean.dtype != np.float64:
+            raise ParameterError("mean must be float64, one number for each column.")
+        if not np.isfinite(self.mean).all():
+            raise ParameterError("mean must be finite.")
+        self.mean.setflags(write=False)
+
+    @property
+    def n_terms(self) -> int:
+        """The number of rows, or of differences of rows, in the average."""
+        return self.n_rows // 2 if self.provenance.center == "differences" else self.n_rows
+
+    @property
+    def location(self) -> npt.NDArray[np.float64]:
+        """The center of each column, in its own units: as stated, or the noisy mean."""
+        shift = 0.0 if self.mean is None else self.units.scale * self.mean
+        return np.asarray(self.units.center + shift)
 
     def estimate(
         self,
@@ -240,7 +304,12 @@ class Release(Published):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
             return NotImplemented
-        return self._facts() == other._facts() and np.array_equal(self.matrix, other.matrix)
+        return (
+            self._facts() == other._facts()
+            and np.array_equal(self.matrix, other.matrix)
+            and (self.mean is None) == (other.mean is None)
+            and np.array_equal(self.location, other.location)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -248,4 +317,11 @@ class Release(Published):
         return f"Release({self.n_rows} rows × {self.n_columns} columns, {self.promise})"
 
     def _facts(self) -> tuple[object, ...]:
-        return (self.noise_scale, self.n_rows, self.columns, self.provenance, self.simulated)
+        return (
+            self.noise_scale,
+            self.n_rows,
+            self.columns,
+            self.provenance,
+            self.simulated,
+            self.units,
+        )

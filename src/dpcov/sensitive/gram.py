@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,7 @@ from dpcov.sensitive.sealed import Sealed
 from dpcov.sensitive.threads import blas_threads, usable_cores
 from dpcov.sensitive.triangle import Integers, Triangle
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["MAX_SUM_BITS", "Gram", "max_block_rows"]
+__all__ = ["MAX_SUM_BITS", "Gram", "GramKernel", "max_block_rows"]
 
 MAX_SUM_BITS = 62
 """n_rows · 4^bits stays at most 2^62: one bit of head-room for the noise."""
@@ -42,12 +40,12 @@ class Gram(Sealed):
     Notes
     -----
     Claim P7. The sums are exact. Every partial sum of a block's matrix product is an
-    integer of at most block_rows · 4^bits ≤ 2^53, so BLAS makes no rounding error in
-    any order; blocks are added in 64-bit integers that cannot overflow because
-    n_rows · 4^bits ≤ 2^62. Hence any split and any order of the rows give the same
-    bytes. A Freivalds check of every panel of every block, in integers modulo 2^64,
-    catches a BLAS that is not exact: an error that is no multiple of 2^t is missed with
-    probability at most 2^(t−64).
+    integer of at most block_rows · B ≤ 2^53, so BLAS makes no rounding error in any order;
+    blocks are added in 64-bit integers that cannot overflow because n_rows · B ≤ 2^62. Here
+    B = 4^bits, plus the square of the constant if there is one. Hence any split and any order
+    of the rows give the same bytes. A Freivalds check of every panel of every block, in
+    integers modulo 2^64, catches a BLAS that is not exact: an error that is no multiple of
+    2^t is missed with probability at most 2^(t−64).
 
     Examples
     --------
@@ -117,7 +115,7 @@ class Gram(Sealed):
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
         missing = check_missing(missing)
         threads = usable_cores() if threads is None else check_count("threads", threads, low=1)
-        sums = Triangle.zeros(n_columns, np.int64)
+        sums = Triangle.zeros(n_columns + (grid.constant > 0), np.int64)
         n_rows = 0
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
             kernel = _BlockKernel(sums, grid, missing, pool)
@@ -130,12 +128,12 @@ class Gram(Sealed):
 
     @property
     def n_columns(self) -> int:
-        """The number of columns."""
-        return self._sums.size
+        """The number of columns, without the constant one."""
+        return self._sums.size - (self.grid.constant > 0)
 
     @property
     def triangle(self) -> Triangle:
-        """The integer sums, read-only. Sensitive: only a mechanism may look at them."""
+        """The integer sums, the constant last. Sensitive: only a mechanism may look at them."""
         return self._sums
 
     @property
@@ -164,8 +162,42 @@ class Gram(Sealed):
 
 def max_block_rows(n_columns: int, grid: Grid) -> int:
     """Return how many rows a block may have: exact in BLAS, and about 64 MB."""
-    exact = 2**53 // grid.squared_norm
+    exact = 2**53 // grid.largest_product
     return max(1, min(exact, max(_MIN_BLOCK_ROWS, _BLOCK_BYTES // (8 * n_columns))))
+
+
+@dataclass(frozen=True)
+class GramKernel:
+    """How blocks become a Gram matrix.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns.
+    grid : Grid
+        Clipping norm and bits.
+    missing : {"refuse", "center"}
+        The rule for missing cells.
+    """
+
+    n_columns: int
+    grid: Grid
+    missing: Missing
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows a block should have."""
+        return max_block_rows(self.n_columns, self.grid)
+
+    def sum_over(self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None) -> Gram:
+        """Return the Gram matrix of all rows."""
+        return Gram.from_blocks(
+            blocks,
+            n_columns=self.n_columns,
+            grid=self.grid,
+            missing=self.missing,
+            threads=threads,
+        )
 
 
 class _BlockKernel:
@@ -180,14 +212,15 @@ class _BlockKernel:
 
     def add(self, block: npt.NDArray[Any]) -> None:
         if len(self._whole) < len(block):
-            self._whole = np.empty((len(block), block.shape[1]))
+            self._whole = np.full((len(block), self._whole.shape[1]), float(self._grid.constant))
         whole = self._whole[: len(block)]
 
         def prepare(part: slice) -> Integers:
-            quantize_rows(block[part], self._grid, self._missing, whole[part])
+            cells = whole[part, : block.shape[1]]
+            quantize_rows(block[part], self._grid, self._missing, cells)
             return self._products.image(whole[part].astype(np.int64))
 
-        image = np.zeros(block.shape[1], dtype=np.int64)
+        image = np.zeros(whole.shape[1], dtype=np.int64)
         for part in self._products.over_rows(prepare, whole.shape):
             image += part
         self._products.add(whole, image)
@@ -201,7 +234,7 @@ def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid) -> None:
 
 
 def _check_room(n_rows: int, grid: Grid) -> None:
-    if n_rows * grid.squared_norm > 2**MAX_SUM_BITS:
+    if n_rows * grid.largest_product > 2**MAX_SUM_BITS:
         raise ParameterError(f"{n_rows} rows do not fit the grid; use fewer bits.")
 
 

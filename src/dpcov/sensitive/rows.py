@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpcov.errors import MissingValueError
 from dpcov.parameters import check_choice, check_count, check_number
 
-__all__ = ["Grid", "Missing", "check_missing", "quantize_rows"]
+__all__ = ["Grid", "Missing", "check_missing", "quantize_rows", "squared_norms"]
 
 Missing = str
 _MISSING_RULES = ("refuse", "center")
@@ -24,6 +24,7 @@ _MISSING_RULES = ("refuse", "center")
 _MAX_BITS = 24
 # Sums of squared integers below this are exact in float64, whatever their order.
 _EXACT = 2.0**53
+_NORM_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Grid:
         Rows are clipped to this Euclidean norm.
     bits : int
         A clipped row x becomes trunc(2^bits x / row_norm).
+    constant : int, default 0
+        If positive, every row gets one more cell, this number: its products with the other
+        cells hold the mean. At most 2^bits.
+    sphere : bool, default False
+        Whether shorter rows are lengthened, too: what counts of a row is its direction.
 
     Examples
     --------
@@ -45,6 +51,8 @@ class Grid:
 
     row_norm: float
     bits: int
+    constant: int = 0
+    sphere: bool = False
 
     def __post_init__(self) -> None:
         norm = check_number(
@@ -59,6 +67,7 @@ class Grid:
         )
         object.__setattr__(self, "row_norm", norm)
         object.__setattr__(self, "bits", check_count("bits", self.bits, low=1, high=_MAX_BITS))
+        check_count("constant", self.constant, low=0, high=1 << self.bits)
 
     @property
     def unit(self) -> float:
@@ -67,8 +76,13 @@ class Grid:
 
     @property
     def squared_norm(self) -> int:
-        """The largest squared norm of a quantized row: 4^bits."""
+        """The largest squared norm of a quantized row without its constant: 4^bits."""
         return 1 << (2 * self.bits)
+
+    @property
+    def largest_product(self) -> int:
+        """The largest squared norm of a quantized row, its constant included."""
+        return self.squared_norm + self.constant**2
 
 
 def check_missing(rule: object) -> Missing:
@@ -79,7 +93,7 @@ def check_missing(rule: object) -> Missing:
 def quantize_rows(
     rows: npt.NDArray[Any], grid: Grid, missing: Missing, out: npt.NDArray[np.float64]
 ) -> None:
-    """Clip rows to the grid's norm and write them to `out` as whole numbers.
+    """Clip rows to the grid's norm, or bring them to it, and write whole numbers to `out`.
 
     Parameters
     ----------
@@ -103,8 +117,14 @@ def quantize_rows(
     a function of its own row of `rows` alone. Products and truncations act cell by cell
     and are correctly rounded. The squared norm is a sum of squared integers: it is exact,
     hence the same in any order of summation, when it is below 2^53, and is seen to be
-    ≥ 2^53 in any order when it is not; the norms of those rows are summed in integers.
+    ≥ 2^53 in any order when it is not; the norms of those rows are summed in integers. So
+    are those of all rows that are brought to a sphere.
     """
+    if grid.sphere:
+        with np.errstate(all="ignore"):
+            whole, _ = _shift_to_bits(_finite_cells(rows, missing), grid.bits)
+            out[:] = _shorten(whole, _exact_squared_norms(whole, grid.bits), grid)
+        return
     # Overflow and underflow are meant, and a warning about them would be about the data.
     with np.errstate(all="ignore"):
         np.multiply(rows, 1.0 / grid.unit, out=out, dtype=np.float64, casting="unsafe")
@@ -130,6 +150,7 @@ def _shorten(
 ) -> npt.NDArray[np.float64]:
     """Scale whole rows of known squared norm to the grid's norm, toward zero."""
     factor = 2.0**grid.bits / np.sqrt(squared)
+    factor[squared == 0] = 0.0  # a row of zeros has no direction
     return _enforce_norm(np.trunc(whole * factor[:, None]), grid)
 
 
@@ -146,6 +167,25 @@ def _enforce_norm(whole: npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.
         whole[over] -= np.sign(whole[over])
 
 
+def squared_norms(rows: npt.NDArray[Any], missing: Missing) -> npt.NDArray[np.float64]:
+    """Return the squared norms of rows to about 20 bits.
+
+    Notes
+    -----
+    Claim P2. Each is a function of its own row, the same in every memory layout: cells are
+    truncated to 20 bits of the largest one, and their squares are summed in integers.
+
+    Examples
+    --------
+    >>> squared_norms(np.array([[3.0, 4.0], [0.0, 0.0]]), "refuse")
+    array([25.,  0.])
+    """
+    with np.errstate(all="ignore"):
+        whole, exponent = _shift_to_bits(_finite_cells(rows, missing), _NORM_BITS)
+        squared = _exact_squared_norms(whole, _NORM_BITS)
+        return np.ldexp(squared, 2 * (exponent - _NORM_BITS))
+
+
 def _quantize_hard_rows(
     rows: npt.NDArray[Any], grid: Grid, missing: Missing
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -154,6 +194,19 @@ def _quantize_hard_rows(
     Returns whole rows with their squared norms; those beyond 2^53 are shortened already, and
     have a norm of 0 in the answer.
     """
+    cells = _finite_cells(rows, missing)
+    whole = np.trunc(cells * (1.0 / grid.unit))
+    squared = _squared_norms(whole)
+    far = np.flatnonzero(~(squared < _EXACT))
+    if len(far):
+        whole[far], _ = _shift_to_bits(cells[far], grid.bits)
+        whole[far] = _shorten(whole[far], _exact_squared_norms(whole[far], grid.bits), grid)
+        squared[far] = 0.0  # short enough now
+    return whole, squared
+
+
+def _finite_cells(rows: npt.NDArray[Any], missing: Missing) -> npt.NDArray[np.float64]:
+    """Return a copy of the rows without missing cells, or refuse them."""
     cells = rows.astype(np.float64)
     finite = np.isfinite(cells)
     if not finite.all():
@@ -164,21 +217,20 @@ def _quantize_hard_rows(
                 "which is published, depend on the data."
             )
         cells[~finite] = 0.0
-    whole = np.trunc(cells * (1.0 / grid.unit))
-    squared = _squared_norms(whole)
-    far = np.flatnonzero(~(squared < _EXACT))
-    if len(far):
-        # A power of two brings the largest cell just below 2^bits, without rounding.
-        _, exponent = np.frexp(np.abs(cells[far]).max(axis=1))
-        whole[far] = np.trunc(np.ldexp(cells[far], (grid.bits - exponent)[:, None]))
-        whole[far] = _shorten(whole[far], _exact_squared_norms(whole[far], grid), grid)
-        squared[far] = 0.0  # short enough now
-    return whole, squared
+    return cells
 
 
-def _exact_squared_norms(whole: npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.float64]:
+def _shift_to_bits(
+    cells: npt.NDArray[np.float64], bits: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """Bring the largest cell of each row just below 2^bits by a power of two, and truncate."""
+    _, exponent = np.frexp(np.abs(cells).max(axis=1, initial=0.0))
+    return np.trunc(np.ldexp(cells, (bits - exponent)[:, None])), exponent
+
+
+def _exact_squared_norms(whole: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
     """Sum the squares of cells below 2^bits in integers: exact in any order."""
-    if whole.shape[1] * grid.squared_norm < 2**63:
+    if whole.shape[1] << (2 * bits) < 2**63:
         integers = whole.astype(np.int64)
         sums: npt.NDArray[np.int64] = np.einsum("ij,ij->i", integers, integers)
         return sums.astype(np.float64)

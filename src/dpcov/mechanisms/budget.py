@@ -1,0 +1,128 @@
+"""The budget of the dense mechanism: one promise, split among the steps it needs.
+
+Owns the split. Everything follows from public facts, before a row is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dpcov.errors import ParameterError
+from dpcov.parameters import check_number
+from dpcov.privacy import ApproxDP
+from dpcov.privacy.adaptive import LARGEST_RANGE, adaptive_scale
+from dpcov.privacy.composition import Step, gaussian_step, selection_step
+
+__all__ = ["GAUSSIAN_SHARES", "Budget", "plan_budget", "split"]
+
+GAUSSIAN_SHARES = {"moments": 0.8, "scales": 0.15, "trace": 0.05}
+"""Relative shares of the Gaussian steps; those of steps that are not taken go to the others."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What each step may cost. All of it is public.
+
+    Parameters
+    ----------
+    promise : ApproxDP
+        What all steps together pay for.
+    selection_range : float
+        The range of the privacy loss of each selection; 0 if there is none.
+    multipliers : mapping of str to float
+        For each Gaussian step, its noise sd over its ℓ₂ sensitivity.
+    """
+
+    promise: ApproxDP
+    selection_range: float
+    multipliers: Mapping[str, float]
+
+    def gaussian(self, name: str) -> Step:
+        """Return what a Gaussian step costs."""
+        return gaussian_step(name, sensitivity=1.0, scale=self.multipliers[name])
+
+    def selection(self, name: str) -> Step:
+        """Return what a selection costs."""
+        scale = 2.0 / self.selection_range
+        return selection_step(name, count=1, sensitivity=1, scale=scale)
+
+
+def plan_budget(
+    promise: ApproxDP,
+    *,
+    selections: int,
+    selection_share: float,
+    gaussians: Sequence[str],
+    shares: Mapping[str, float] | None = None,
+) -> Budget:
+    """Split a promise among selections and Gaussian steps.
+
+    Parameters
+    ----------
+    promise : ApproxDP
+        The whole budget.
+    selections : int
+        How many selections there are.
+    selection_share : float
+        The share of epsilon that the ranges of all selections add up to.
+    gaussians : sequence of str
+        The Gaussian steps: ``"moments"``, and possibly ``"scales"`` and ``"trace"``.
+    shares : mapping, optional
+        Relative shares of these; by default `GAUSSIAN_SHARES`.
+
+    Notes
+    -----
+    Claim P13. Gaussian steps with Σ 1/σ_i² = 1/σ² are together one Gaussian of multiplier σ,
+    which `adaptive_scale` finds beside the selections.
+
+    Examples
+    --------
+    >>> promise = ApproxDP(1.0, 1e-5, "replace")
+    >>> budget = plan_budget(promise, selections=1, selection_share=0.1, gaussians=["moments"])
+    >>> round(budget.multipliers["moments"], 3)
+    3.815
+    """
+    width = 0.0
+    if selections:
+        width = min(LARGEST_RANGE, selection_share * promise.epsilon / selections)
+    whole = adaptive_scale(
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        selections=selections,
+        selection_range=width,
+    )
+    weights = split(gaussians, GAUSSIAN_SHARES, shares)
+    # A step of its own has all of it, to the bit; a split is rounded toward more noise.
+    up = 1.0 if len(weights) == 1 else 1 + 2.0**-48
+    multipliers = {name: whole / math.sqrt(weight) * up for name, weight in weights.items()}
+    return Budget(promise, width, multipliers)
+
+
+def split(
+    taken: Sequence[str], defaults: Mapping[str, float], shares: Mapping[str, float] | None
+) -> dict[str, float]:
+    """Return the share of each step that is taken; they add up to 1.
+
+    Examples
+    --------
+    >>> split(["moments", "scales"], {"moments": 0.8, "scales": 0.2, "trace": 0.1}, None)
+    {'moments': 0.8, 'scales': 0.2}
+    """
+    stated = defaults if shares is None else shares
+    if not isinstance(stated, Mapping) or not set(stated) <= set(defaults):
+        raise ParameterError(f"shares must be a mapping that names {', '.join(defaults)}.")
+    weights = {
+        step: check_number(
+            f"share of {step}",
+            stated.get(step, defaults[step]),
+            low=1e-6,
+            high=1e6,
+            open_low=False,
+            advice="Every step that is taken needs a share.",
+        )
+        for step in taken
+    }
+    whole = sum(weights.values())
+    return {step: weight / whole for step, weight in weights.items()}
