@@ -273,7 +273,7 @@ BAD = {
 def test_a_bad_file_is_refused_without_quoting_it_and_spends_nothing(what, tmp_path, monkeypatch):
     make, message = BAD[what]
     path = make(tmp_path)
-    monkeypatch.setattr("dpcov.mechanisms.door.release_gram", None)
+    monkeypatch.setattr("dpcov.mechanisms.dense.release_gram", None)
     with pytest.raises(InputError, match=message) as caught:
         dpcov.release(path, epsilon=1.0, delta=1e-9, row_norm=1.0, missing="center")
     assert CELL not in str(caught.value)

@@ -308,3 +308,13 @@ def test_a_file_that_shrinks_before_its_units_are_read_is_refused(kind, tmp_path
         np.save(path, np.ones((8, 2)))
     with pytest.raises(InputError, match="changed while it was read"):
         list(source.unit_keys(2))
+
+
+@pytest.mark.parametrize("hole", [float("nan"), Decimal("nan")])
+def test_an_object_that_is_not_itself_is_a_missing_unit(hole):
+    kind = type(hole)
+    frame = pl.DataFrame(
+        {"p": pl.Series([hole, kind(1), kind(2)], dtype=pl.Object), "a": [1.0, 2.0, 3.0]}
+    )
+    with pytest.raises(MissingValueError):
+        list(open_source(frame, unit="p").unit_keys(10))

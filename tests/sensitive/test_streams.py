@@ -10,7 +10,7 @@ import scipy.sparse
 
 import dpcov
 from dpcov.errors import InputError, MissingExtraError, ParameterError, WeakPromiseWarning
-from dpcov.mechanisms import door
+from dpcov.mechanisms import dense
 from dpcov.sensitive import sources
 from dpcov.sensitive.sources import is_streamed, open_source
 
@@ -141,7 +141,7 @@ def test_a_consumed_stream_is_refused():
     ],
 )
 def test_a_stream_that_breaks_off_is_refused_without_quoting_it(make, monkeypatch):
-    monkeypatch.setattr(door, "release_gram", None)
+    monkeypatch.setattr(dense, "release_gram", None)
     with pytest.raises(InputError, match=r"broke off|cannot be computed") as caught:
         dpcov.release(make(), **BUDGET)
     assert CELL not in str(caught.value)
@@ -211,7 +211,7 @@ def test_a_short_stream_is_refused_after_it_was_read(rows, monkeypatch):
     if rows == 2:
         assert len(read(reader)) == 2
         return
-    monkeypatch.setattr(door, "release_gram", None)
+    monkeypatch.setattr(dense, "release_gram", None)
     with pytest.raises(InputError, match=r"gave 1 row\(s\); at least 2 needed"):
         dpcov.release(reader, **BUDGET)
 

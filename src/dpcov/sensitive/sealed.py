@@ -38,6 +38,6 @@ class Sealed:
     def _refuse_storage(self) -> NoReturn:
         raise SensitiveDataError(
             f"A {type(self).__name__} has no noise and must not be stored or converted. Release it "
-            "first: dpcov.release(...).save(path). A Gram travels between processes through "
-            "multiprocessing."
+            "first: dpcov.release(...).save(path). It travels between processes through "
+            "multiprocessing and Dask only."
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from dpcov.sensitive.products import CheckedProducts
 from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
 from dpcov.sensitive.sealed import Sealed
 from dpcov.sensitive.threads import blas_threads, usable_cores
-from dpcov.sensitive.triangle import Triangle
+from dpcov.sensitive.triangle import Integers, Triangle
 
-__all__ = ["CoMovement", "Squares", "block_rows"]
+__all__ = ["CoMovement", "SignKernel", "Squares", "block_rows"]
 
 _BLOCK_BYTES = 128 << 20
 # Sums of products of signs are exact in float32 up to 2^24 rows; a block is far below.
@@ -145,13 +146,30 @@ class CoMovement(Sealed):
                 first, second = _sides(block, center)
                 _check_missing_cells(first, second, missing)
                 n_terms += len(first)
-                if n_terms > _MOST_TERMS:
-                    raise ParameterError(f"More than {_MOST_TERMS} rows do not fit the sums.")
+                _check_terms(n_terms)
                 signs = _signs(first, second)
                 products.add(signs, products.image(signs.astype(np.int32)))
                 if totals is not None and squares is not None:
                     totals += _sum_squares(first, second, center is None, squares)
         return cls(sums, totals, n_terms=n_terms, differences=center is None, rule=squares)
+
+    def __add__(self, other: object) -> CoMovement:
+        if not isinstance(other, CoMovement):
+            return NotImplemented
+        mine, theirs = ((x.n_columns, x.differences, x.rule) for x in (self, other))
+        if mine != theirs:
+            raise ParameterError("Co-movements merge only for the same columns and rule.")
+        _check_terms(self.n_terms + other.n_terms)
+        squares = None
+        if self._squares is not None and other._squares is not None:
+            squares = self._squares + other._squares
+        return CoMovement(
+            self._sums + other._sums,
+            squares,
+            n_terms=self.n_terms + other.n_terms,
+            differences=self.differences,
+            rule=self.rule,
+        )
 
     @property
     def n_columns(self) -> int:
@@ -172,10 +190,73 @@ class CoMovement(Sealed):
         return f"CoMovement({self.n_terms} terms × {self.n_columns} columns)"
 
 
+@dataclass(frozen=True, eq=False)
+class SignKernel:
+    """How blocks become co-movements.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns.
+    center : ndarray or None
+        A public center; None for differences of rows.
+    squares : Squares or None
+        Whether, and how, squares are summed.
+    missing : {"refuse", "center"}
+        The rule for missing cells.
+    shuffle : tuple of int
+        The seed of the pairing of rows, which knows nothing of them.
+    """
+
+    n_columns: int
+    center: npt.NDArray[np.float64] | None
+    squares: Squares | None
+    missing: Missing
+    shuffle: tuple[int, ...]
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows a block should have."""
+        return block_rows(self.n_columns)
+
+    def sum_over(
+        self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
+    ) -> CoMovement:
+        """Return the co-movements of all rows."""
+        return CoMovement.from_blocks(
+            blocks,
+            n_columns=self.n_columns,
+            center=self.center,
+            squares=self.squares,
+            missing=self.missing,
+            shuffle=np.random.default_rng(self.shuffle),
+            threads=threads,
+        )
+
+
+def _rebuild(
+    panels: tuple[Integers, ...], squares: npt.NDArray[np.int64] | None, facts: dict[str, Any]
+) -> CoMovement:
+    return CoMovement(Triangle(panels), squares, **facts)
+
+
+def _reduce_for_transport(sums: CoMovement) -> tuple[Any, ...]:
+    facts = {"n_terms": sums.n_terms, "differences": sums.differences, "rule": sums.rule}
+    return _rebuild, (sums.triangle.transport(), sums.squares, facts)
+
+
+ForkingPickler.register(CoMovement, _reduce_for_transport)
+
+
 def block_rows(n_columns: int) -> int:
     """Return how many rows a block should have: even, exact in float32, about 128 MB."""
     rows = min(_MOST_BLOCK_ROWS, max(256, _BLOCK_BYTES // (8 * n_columns)))
     return rows - rows % 2
+
+
+def _check_terms(n_terms: int) -> None:
+    if n_terms > _MOST_TERMS:
+        raise ParameterError(f"More than {_MOST_TERMS} rows do not fit the sums.")
 
 
 def _sides(

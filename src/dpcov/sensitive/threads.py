@@ -6,10 +6,11 @@ Owns the number of cores and the limit on BLAS, so that engines do not oversubsc
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -27,8 +28,50 @@ def usable_cores() -> int:
 @contextmanager
 def blas_threads(threads: int) -> Iterator[None]:
     """Limit BLAS to some threads while the block runs."""
-    with _controller().limit(limits=threads, user_api="blas"):
+    with _overlap(), _controller().limit(limits=threads, user_api="blas"):
         yield
+
+
+class _Overlap:
+    """Puts back the number of threads when the last of several blocks ends.
+
+    Most BLAS have one number for the process, and blocks on two threads overlap in any order:
+    each alone would put back what it found, which may be the limit of the other.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                # Without a limit it only remembers.
+                self._before = _controller().limit(limits=None, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                _give_up_control()
+                self._before.restore_original_limits()
+                _give_up_control()
+
+
+def _give_up_control() -> None:
+    """Let any thread set limits: newer versions let only the first that did."""
+    import threadpoolctl
+
+    found: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(found, "clear_controlling_thread"):
+        found.clear_controlling_thread(force=True)
+
+
+@lru_cache(maxsize=1)
+def _overlap() -> _Overlap:
+    return _Overlap()
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,8 @@ one unit depends on no other unit.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,23 @@ from dpcov.errors import InputError
 from dpcov.parameters import check_count
 from dpcov.sensitive.sources import RowSource
 from dpcov.sensitive.sources.blocks import Part, cut_blocks
+from dpcov.sensitive.sources.pieces import Piece, Split, split_rows
 
-__all__ = ["UnitSource", "rows_of_units"]
+__all__ = ["KeptRows", "UnitSource", "limit_rows", "rows_of_units"]
 
 _FEWEST_ROWS = 2
+_KEYS_AT_A_TIME = 1 << 16
+
+
+def limit_rows(source: RowSource, most: int) -> UnitSource:
+    """Return the first `most` rows of each unit of a source that was opened with a unit.
+
+    Notes
+    -----
+    Claim P20. Which rows are kept depends on the unit column alone. When the other cells of
+    one unit change, at most `most` rows of what is kept change, in their places.
+    """
+    return UnitSource(source, rows_of_units(source.unit_keys(_KEYS_AT_A_TIME), most))
 
 
 def rows_of_units(keys: Iterable[npt.NDArray[Any]], most: int) -> npt.NDArray[np.bool_]:
@@ -63,8 +78,8 @@ def rows_of_units(keys: Iterable[npt.NDArray[Any]], most: int) -> npt.NDArray[np
     return np.concatenate(masks) if masks else np.zeros(0, dtype=np.bool_)
 
 
-class UnitSource:
-    """The rows of another source that a mask keeps.
+class KeptRows:
+    """The rows of another source that a mask keeps, however few.
 
     Parameters
     ----------
@@ -73,12 +88,6 @@ class UnitSource:
     mask : ndarray of bool, shape (n_rows,)
         Which rows to keep.
 
-    Examples
-    --------
-    >>> from dpcov.sensitive.sources import open_source
-    >>> rows = UnitSource(open_source(np.arange(8.0).reshape(4, 2)), np.array([1, 0, 1, 1]) > 0)
-    >>> [block[:, 0].tolist() for block in rows.blocks(2)]
-    [[0.0, 4.0], [6.0]]
     """
 
     def __init__(self, source: RowSource, mask: npt.NDArray[np.bool_]) -> None:
@@ -87,14 +96,8 @@ class UnitSource:
                 f"X changed while it was read: it has {source.n_rows} rows, and {len(mask)} of "
                 "them said whose they are."
             )
-        n_rows = int(np.count_nonzero(mask))
-        if n_rows < _FEWEST_ROWS:
-            raise InputError(
-                f"X has too few rows once those beyond each unit's limit are left out; at least "
-                f"{_FEWEST_ROWS} needed."
-            )
         self._source, self._mask = source, mask
-        self.n_rows: int | None = n_rows
+        self.n_rows: int | None = int(np.count_nonzero(mask))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,3 +123,36 @@ class UnitSource:
         for run in runs:
             yield run, self._mask[start : start + len(run)]
             start += len(run)
+
+
+class UnitSource(KeptRows):
+    """The rows of a table that count, enough of them to go on.
+
+    Examples
+    --------
+    >>> from dpcov.sensitive.sources import open_source
+    >>> rows = UnitSource(open_source(np.arange(8.0).reshape(4, 2)), np.array([1, 0, 1, 1]) > 0)
+    >>> [block[:, 0].tolist() for block in rows.blocks(2)]
+    [[0.0, 4.0], [6.0]]
+    """
+
+    def __init__(self, source: RowSource, mask: npt.NDArray[np.bool_]) -> None:
+        super().__init__(source, mask)
+        if self.n_rows is None or self.n_rows < _FEWEST_ROWS:
+            raise InputError(
+                f"X has too few rows once those beyond each unit's limit are left out; at least "
+                f"{_FEWEST_ROWS} needed."
+            )
+
+    def split(self, parts: int) -> Split | None:
+        """Return the pieces of the table, each with its part of the mask."""
+        whole = split_rows(self._source, parts)
+        if whole is None:
+            return None
+        return replace(whole, pieces=tuple(map(self._keep, whole.pieces)))
+
+    def _keep(self, piece: Piece) -> Piece:
+        # A copy, since a view would take the whole mask along.
+        mask = self._mask[piece.start : piece.start + piece.n_rows].copy()
+        kept = replace(piece, n_rows=int(np.count_nonzero(mask)))
+        return kept.through(partial(KeptRows, mask=mask))

@@ -9,7 +9,7 @@ and never write one to disk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from dpcov.sensitive.sources.names import ACCEPTED, check_shape
 from dpcov.sensitive.sources.recognition import (
     is_anndata,
     is_arrow_stream,
+    is_dask,
     is_frame,
     is_lazy,
     is_path,
@@ -30,14 +31,17 @@ from dpcov.sensitive.sources.recognition import (
 )
 from dpcov.sensitive.sources.refusals import kind_of
 
-__all__ = ["MAX_STREAM_ROWS", "RowSource", "is_streamed", "open_source"]
+if TYPE_CHECKING:
+    from dpcov.sensitive.schedulers import Scheduler
+
+__all__ = ["MAX_STREAM_ROWS", "RowSource", "Rows", "is_dask", "is_streamed", "open_source"]
 
 MAX_STREAM_ROWS = 1 << 22
 """The most rows of a stream that can be read once: what fits the finest grid."""
 
 
-class RowSource(Protocol):
-    """A table that can be read block by block."""
+class Rows(Protocol):
+    """Rows that can be read block by block."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -49,6 +53,10 @@ class RowSource(Protocol):
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks of `size` rows, the last one shorter, missing cells as NaN."""
+
+
+class RowSource(Rows, Protocol):
+    """A table that can be read block by block."""
 
     def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield, in the order of the blocks, whose each row is.
@@ -66,15 +74,16 @@ def open_source(
     select: Sequence[str] | None = None,
     unit: str | None = None,
     fewest_rows: int = 2,
+    scheduler: Scheduler | None = None,
 ) -> RowSource:
     """Return `table` as a source of rows, or say why it cannot be one.
 
     Parameters
     ----------
     table : array, data frame, stream or path
-        numpy, scipy.sparse, pandas, polars (also lazy), pyarrow, anything with
-        ``__arrow_c_stream__``, Spark, AnnData, nested sequences of numbers, or the path of a CSV,
-        Parquet, .npy or .h5ad file or of a folder of Parquet files.
+        numpy, scipy.sparse, pandas, polars (also lazy), pyarrow, Dask arrays and data frames,
+        anything with ``__arrow_c_stream__``, Spark, AnnData, nested sequences of numbers, or the
+        path of a CSV, Parquet, .npy or .h5ad file or of a folder of Parquet files.
     columns : sequence of str, optional
         Names for all columns, the unit column among them, by their places. By default the
         table's own, or ``x0, x1, …`` for an array.
@@ -87,6 +96,9 @@ def open_source(
         can be read only once. Of AnnData it is a column of ``obs``.
     fewest_rows : int, default 2
         How many rows there must be.
+    scheduler : Scheduler, optional
+        Who computes a Dask collection; by default the cluster that this process is connected
+        to, or its own threads.
 
     Notes
     -----
@@ -102,7 +114,14 @@ def open_source(
     >>> open_source(np.eye(3), unit="x0").columns
     ('x1', 'x2')
     """
-    source = _reader(table, Wanted(columns, select, unit), fewest_rows)
+    wanted = Wanted(columns, select, unit)
+    source: RowSource
+    if is_dask(table):
+        from dpcov.sensitive.sources.dask_tables import open_dask
+
+        source = open_dask(table, wanted, scheduler)
+    else:
+        source = _reader(table, wanted, fewest_rows)
     if source.n_rows is not None:
         check_shape(source.n_rows, len(source.columns), fewest_rows)
     return source

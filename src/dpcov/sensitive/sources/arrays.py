@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from abc import abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +13,51 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
 from dpcov.sensitive.sources.names import ACCEPTED
+from dpcov.sensitive.sources.pieces import FilePiece, MemoryPiece, Split
 from dpcov.sensitive.sources.refusals import read_or_refuse
 from dpcov.sensitive.sources.slices import SlicedSource
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ArraySource", "NpySource", "SparseSource", "as_array", "check_array", "map_npy"]
 
 
-class ArraySource(SlicedSource):
+class _SplitSource(SlicedSource):
+    """Rows of which some can be read elsewhere."""
+
+    def split(self, parts: int) -> Split:
+        """Return about `parts` pieces of equal length."""
+        size = max(1, -(-self._length // parts))
+        starts = range(0, self._length, size)
+        pieces = (self._between(start, min(start + size, self._length)) for start in starts)
+        return Split.of([(piece._as_piece(), piece._length) for piece in pieces])
+
+    def _between(self, start: int, stop: int) -> Self:
+        """Return a source of some of the rows."""
+        narrow = copy.copy(self)
+        narrow._length = narrow.n_rows = stop - start
+        narrow._narrow(slice(start, stop))
+        return narrow
+
+    def _as_piece(self) -> MemoryPiece | FilePiece:
+        return MemoryPiece(self)
+
+    @abstractmethod
+    def _narrow(self, rows: slice) -> None:
+        """Forget the other rows."""
+
+
+class ArraySource(_SplitSource):
     """An array in memory; a masked cell is missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
         self._array = as_array(table)
         check_array(self._array.ndim, self._array.dtype)
         super().__init__(*_shape(self._array, wanted))
+
+    def _narrow(self, rows: slice) -> None:
+        self._array = self._array[rows]
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         cells = self._array[rows, places]
@@ -33,7 +67,7 @@ class ArraySource(SlicedSource):
         return cells
 
 
-class SparseSource(SlicedSource):
+class SparseSource(_SplitSource):
     """A scipy.sparse matrix or array; a cell that is not stored is 0, and not missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
@@ -41,27 +75,39 @@ class SparseSource(SlicedSource):
         self._rows = table.tocsr()
         super().__init__(*_shape(table, wanted))
 
+    def _narrow(self, rows: slice) -> None:
+        self._rows = self._rows[rows]
+
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         dense: npt.NDArray[Any] = self._rows[rows][:, places].toarray()
         return dense
 
 
-class NpySource(SlicedSource):
+class NpySource(_SplitSource):
     """An array in a .npy file, mapped block by block so that memory does not grow with it."""
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
         self._path = path
         array = map_npy(self._path)
         check_array(array.ndim, array.dtype, path.name)
-        self._shape = array.shape
+        self._shape, self._first = array.shape, 0
         super().__init__(*_shape(array, wanted), path.name)
+
+    def _narrow(self, rows: slice) -> None:
+        # Another process may be in another folder.
+        self._path, self._first = self._path.absolute(), self._first + rows.start
+
+    def _as_piece(self) -> FilePiece:
+        return FilePiece(self, (self._path,))
 
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         # Pages of the file are given back with each map.
         array = map_npy(self._path)
         if array.shape != self._shape:
             raise InputError(f"{self._path.name} changed while it was read.")
-        return np.array(array[rows, places])
+        # Not beyond this piece: the file has more rows.
+        stop = self._first + min(rows.stop, self._length)
+        return np.array(array[self._first + rows.start : stop, places])
 
 
 def _shape(table: Any, wanted: Wanted) -> tuple[Choice, int]:

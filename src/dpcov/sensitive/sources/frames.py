@@ -5,6 +5,7 @@ narwhals gives them one face, and imports none of them.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from dpcov.sensitive.sources.keys import (
     refuse_unit_type,
 )
 from dpcov.sensitive.sources.names import refuse_column
+from dpcov.sensitive.sources.pieces import MemoryPiece, Split
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
 __all__ = ["FrameSource", "LazySource", "as_frame", "lazy_schema"]
@@ -39,10 +41,10 @@ class FrameSource:
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
         self._frame = as_frame(table)
-        self._choice = _choose(self._frame.schema, wanted, _index_labels(table))
+        self.choice = _choose(self._frame.schema, wanted, _index_labels(table))
         self._length = len(self._frame)
         self.n_rows: int | None = self._length
-        self.columns = self._choice.names
+        self.columns = self.choice.names
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks, converted one after the other."""
@@ -50,18 +52,38 @@ class FrameSource:
             # Columns are picked after rows: the other way pandas would copy all of them.
             columns = list(self._frame[start : start + size].iter_columns())
             block = np.empty((len(columns[0]), len(self.columns)), order="F")
-            for index, place in enumerate(self._choice.places):
+            for index, place in enumerate(self.choice.places):
                 block[:, index] = _read_numbers(columns[place], self.columns[index])
             yield block
 
     def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield runs of `size` keys."""
-        unit, name = self._choice.unit_column
+        unit, name = self.choice.unit_column
         column = self._frame[:, unit]
         runs = (
             _read_keys(column[start : start + size], name) for start in range(0, self._length, size)
         )
         return check_keys(runs, n_rows=self._length, name=name, of="X")
+
+    def split(self, parts: int) -> Split:
+        """Return about `parts` pieces of equal length."""
+        size = max(1, -(-self._length // parts))
+        pieces = [self._between(start, size) for start in range(0, self._length, size)]
+        return Split.of([(MemoryPiece(piece), piece._length) for piece in pieces])
+
+    def _between(self, start: int, size: int) -> FrameSource:
+        narrow = copy.copy(self)
+        narrow._frame = self._frame[start : start + size]
+        narrow._length = narrow.n_rows = len(narrow._frame)
+        return narrow
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        native = self._frame.to_native()
+        if nw.dependencies.is_pyarrow_table(native):
+            # Arrow would send all rows of the table that this is a slice of.
+            state["_frame"] = nw.from_native(native.take(np.arange(self._length)), eager_only=True)
+        return state
 
 
 class LazySource(BatchSource):

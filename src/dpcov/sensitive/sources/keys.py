@@ -10,8 +10,8 @@ may be both 7 and "7". Text is compared letter by letter: "ann" and "Ann " are t
 from __future__ import annotations
 
 import datetime
-import hashlib
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -83,6 +83,8 @@ def check_keys(
     seen: set[type] = set()
     for keys in expect_rows(runs, n_rows, of):
         if keys.dtype == object:
+            if any(key != key for key in keys.tolist()):  # what is not itself is missing
+                raise refuse_missing_unit(name)
             seen.update(map(type, keys))
             if len(seen) > 1 or not all(issubclass(kind, _COMPARABLE) for kind in seen):
                 raise InputError(
@@ -94,10 +96,17 @@ def check_keys(
 
 
 class KeyOrder:
-    """A digest of keys in their order, however they are cut into runs.
+    """A digest of keys and their places, however they are cut into runs.
 
     Rows and keys are read one after the other. If the table changed in between, or came
-    in another order as a query may, then rows would be taken for other people's.
+    in another order as a query may, then rows would be taken for other people's. It is a sum
+    over rows, so that digests of the pieces of a table, made in several processes, add up
+    to that of the whole.
+
+    Parameters
+    ----------
+    start : int, default 0
+        The place of the first key that will be added.
 
     Examples
     --------
@@ -111,21 +120,55 @@ class KeyOrder:
     True
     """
 
-    def __init__(self) -> None:
-        self._digest = hashlib.blake2b()
+    def __init__(self, start: int = 0) -> None:
+        self._next, self._total = start, 0
+
+    @classmethod
+    def of(cls, runs: Iterable[npt.NDArray[Any]], start: int = 0) -> KeyOrder:
+        """Return the digest of runs of keys, the first of which is at place `start`."""
+        order = cls(start)
+        for keys in runs:
+            order.add(keys)
+        return order
 
     def add(self, keys: npt.NDArray[Any]) -> None:
         """Take the next keys into account."""
-        if keys.dtype.kind in "biu":
-            words = keys.astype(np.int64)
-        else:
-            words = np.fromiter(map(hash, keys.tolist()), np.int64, len(keys))
-        self._digest.update(words.tobytes())
+        places = np.arange(self._next, self._next + len(keys), dtype=np.uint64)
+        # A key must not be worth nothing, nor two keys in each other's places the same.
+        words = _mix(_words(keys)) * _mix(places)
+        self._total = (self._total + int(words.sum(dtype=np.uint64))) % 2**64
+        self._next += len(keys)
+
+    def __add__(self, other: object) -> KeyOrder:
+        if not isinstance(other, KeyOrder):
+            return NotImplemented
+        both = KeyOrder(max(self._next, other._next))
+        both._total = (self._total + other._total) % 2**64
+        return both
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, KeyOrder) and self._digest.digest() == other._digest.digest()
+        return isinstance(other, KeyOrder) and self._total == other._total
 
     __hash__ = None  # type: ignore[assignment]  # it changes
+
+
+def _words(keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return a number for each key that is the same in every process, as `hash` is not."""
+    if keys.dtype.kind in "biu":
+        return keys.astype(np.int64).view(np.uint64)
+    if keys.dtype.kind == "f":
+        return keys.astype(np.float64).view(np.uint64)
+    texts = (key if isinstance(key, str) else repr(key) for key in keys.tolist())
+    codes = (zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts)
+    return np.fromiter(codes, np.uint64, len(keys))
+
+
+def _mix(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Scatter numbers over all odd 64-bit ones: the finalizer of splitmix64."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (words ^ (words >> np.uint64(31))) | np.uint64(1)
 
 
 def refuse_missing_unit(name: str) -> MissingValueError:

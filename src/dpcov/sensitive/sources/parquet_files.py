@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from dpcov.sensitive.sources.arrow import ArrowBatchSource
 from dpcov.sensitive.sources.arrow_columns import choose_from_schema, import_pyarrow, key_type
 from dpcov.sensitive.sources.blocks import batch_rows
 from dpcov.sensitive.sources.choice import Choice, Wanted
+from dpcov.sensitive.sources.pieces import FilePiece, Split, even_runs
 from dpcov.sensitive.sources.refusals import read_all_or_refuse, read_or_refuse
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class ParquetSource(ArrowBatchSource):
     def __init__(self, files: Sequence[Path], wanted: Wanted) -> None:
         import_pyarrow()
         self._files = tuple(files)
+        self._groups: tuple[tuple[int, ...] | None, ...] = (None,) * len(self._files)
         schema, n_rows = read_schema(self._files[0])
         self._labels = tuple(schema.names)
         choice = choose_from_schema(schema, wanted, of=self._files[0].name)
@@ -62,10 +65,32 @@ class ParquetSource(ArrowBatchSource):
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         names = [self._labels[place] for place in places]
-        for path in self._files:
-            batches = partial(_read_batches, path, names)
+        for path, groups in zip(self._files, self._groups, strict=True):
+            batches = partial(_read_batches, path, groups, names)
             for batch in read_all_or_refuse(batches, _broken(path)):
                 yield batch.columns
+
+    def split(self, parts: int) -> Split:
+        """Return at most `parts` runs of row groups of about the same number of rows."""
+        stored = [
+            (path.absolute(), group, length)
+            for path in self._files
+            for group, length in enumerate(_group_lengths(path))
+        ]
+        runs = even_runs([length for _, _, length in stored], parts)
+        pieces = [self._of_groups(stored[run]) for run in runs]
+        opened = [(FilePiece(piece, piece._files), piece._length) for piece in pieces]
+        return Split.of(opened, self._order)
+
+    def _of_groups(self, stored: Sequence[tuple[Path, int, int]]) -> ParquetSource:
+        narrow = copy.copy(self)
+        narrow._files = tuple(dict.fromkeys(path for path, _, _ in stored))
+        narrow._groups = tuple(
+            tuple(group for path, group, _ in stored if path == file) for file in narrow._files
+        )
+        narrow._length = narrow.n_rows = sum(length for _, _, length in stored)
+        narrow._order = None
+        return narrow
 
 
 def read_schema(path: Path) -> tuple[pa.Schema, int]:
@@ -78,11 +103,28 @@ def read_schema(path: Path) -> tuple[pa.Schema, int]:
     return read_or_refuse(read, _broken(path))
 
 
-def _read_batches(path: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
+def _read_batches(
+    path: Path, groups: tuple[int, ...] | None, names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of some row groups, or of all."""
     with _open(path) as file:
-        yield from file.iter_batches(batch_rows(len(names)), columns=names)
+        # Without a thread for each column, since several pieces are read at a time.
+        yield from file.iter_batches(
+            batch_rows(len(names)), groups, columns=names, use_threads=groups is None
+        )
     # Each file leaves pieces behind, which would add up over a folder.
     import_pyarrow().default_memory_pool().release_unused()
+
+
+def _group_lengths(path: Path) -> list[int]:
+    """Return the number of rows of each row group."""
+
+    def read() -> list[int]:
+        with _open(path) as file:
+            groups = range(file.metadata.num_row_groups)
+            return [file.metadata.row_group(group).num_rows for group in groups]
+
+    return read_or_refuse(read, _broken(path))
 
 
 def _open(path: Path) -> pq.ParquetFile:

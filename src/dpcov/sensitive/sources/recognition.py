@@ -11,6 +11,7 @@ from typing import Any
 __all__ = [
     "is_anndata",
     "is_arrow_stream",
+    "is_dask",
     "is_frame",
     "is_lazy",
     "is_path",
@@ -24,12 +25,18 @@ def is_streamed(table: Any) -> bool:
     """Return whether only `open_source` can read `table`: no array and no frame in memory."""
     return (
         is_path(table)
+        or is_dask(table)
         or is_sparse(table)
         or is_anndata(table)
         or is_spark(table)
         or is_lazy(table)
         or (is_arrow_stream(table) and not is_frame(table))
     )
+
+
+def is_dask(table: Any) -> bool:
+    """Return whether `table` is a Dask collection."""
+    return type(table).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def is_anndata(table: Any) -> bool:

@@ -1,0 +1,215 @@
+"""Rows from Dask arrays and data frames, partition by partition.
+
+Owns what dpcov knows of Dask's collections. A partition is computed and read where it is;
+what comes here are its length and, if there is a unit column, whose its rows are.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from dpcov.errors import InputError
+from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
+from dpcov.sensitive.sources.frames import FrameSource
+from dpcov.sensitive.sources.keys import KeyOrder, check_keys
+from dpcov.sensitive.sources.names import ACCEPTED
+from dpcov.sensitive.sources.pieces import Piece, Split
+from dpcov.sensitive.sources.refusals import kind_of, read_or_refuse
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+    from dpcov.sensitive.schedulers import Scheduler
+    from dpcov.sensitive.sources import RowSource
+
+__all__ = ["DaskSource", "Partition", "open_dask"]
+
+_UNREADABLE = "The Dask collection X cannot be split into its partitions."
+
+
+def open_dask(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
+    """Return a Dask array or data frame as a source of rows.
+
+    Lengths that the collection does not know are computed: those of a data frame are, and
+    those of an array made by a condition.
+    """
+    # Nobody has a collection of a kind whose module was not imported.
+    arrays, frames = (sys.modules.get(f"dask.{kind}") for kind in ("array", "dataframe"))
+    if frames is not None and isinstance(table, frames.DataFrame):
+        return _open_frame(table, wanted, scheduler)
+    if arrays is not None and isinstance(table, arrays.Array):
+        return _open_array(table, wanted, scheduler)
+    raise InputError(f"X must be {ACCEPTED}; got {kind_of(table)}.")
+
+
+def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
+    choice = FrameSource(table._meta, wanted).choice
+    labels = [table.columns[place] for place in _read_places(choice)]
+    # Once for all passes: Dask may cut other partitions for other columns.
+    partitions = read_or_refuse(lambda: table[labels].to_delayed(), _UNREADABLE)
+    unknown = [math.nan] * len(partitions)
+    return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)))
+
+
+def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
+    check_array(table.ndim, table.dtype)
+    if math.isnan(table.shape[1]):
+        raise InputError(
+            "X does not know the number of its columns: call X.compute_chunk_sizes() first."
+        )
+    choice = choose_from_array(int(table.shape[1]), wanted)
+    places = _read_places(choice)
+    chosen = table if choice.is_whole else table[:, places]
+    partitions = read_or_refuse(
+        lambda: chosen.rechunk({1: -1}).to_delayed().ravel().tolist(), _UNREADABLE
+    )
+    return DaskSource(choice, partitions, table.chunks[0], scheduler)
+
+
+class DaskSource:
+    """The partitions of a Dask collection.
+
+    Parameters
+    ----------
+    choice : Choice
+        Which columns are read. Partitions have these, and the unit column last.
+    partitions : sequence of Delayed
+        Their rows, in order.
+    known : sequence of float
+        Their lengths, or NaN.
+    scheduler : Scheduler, optional
+        Who computes them.
+    labels : tuple of str, optional
+        What the columns of a partition are called, if they have names.
+    """
+
+    def __init__(
+        self,
+        choice: Choice,
+        partitions: Sequence[Delayed],
+        known: Sequence[float],
+        scheduler: Scheduler | None,
+        labels: tuple[str, ...] | None = None,
+    ) -> None:
+        from dpcov.sensitive.schedulers import current_scheduler
+
+        self.columns = choice.names
+        self._choice, self._partitions, self._labels = choice, partitions, labels
+        self._scheduler = current_scheduler() if scheduler is None else scheduler
+        self._order: KeyOrder | None = None
+        self._lengths = self._count(known)
+        self._length = sum(self._lengths)
+        self.n_rows: int | None = self._length
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Refuse: partitions are read by a scheduler, where they are."""
+        raise AssertionError("unreachable: a Dask collection is read piece by piece")
+
+    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield whose the rows of each partition are; the workers send them here."""
+        _, name = self._choice.unit_column
+        pieces = self._pieces(None)
+        tasks = [(read_keys, piece, piece_rows, size) for piece, piece_rows in pieces]
+        order = KeyOrder()
+        runs = (run for found in self._run("units", tasks) for run in found)
+        for keys in check_keys(runs, n_rows=self._length, name=name, of="X"):
+            order.add(keys)
+            yield keys
+        self._order = order
+
+    def split(self, parts: int) -> Split:
+        """Return the partitions, however many pieces are asked for."""
+        return Split(
+            tuple(replace(piece, delayed=rows) for piece, rows in self._pieces(self._order)),
+            self._order,
+        )
+
+    def _pieces(self, order: KeyOrder | None) -> Iterator[tuple[Piece, Delayed]]:
+        unit = None if self._choice.unit is None else self._choice.unit_column[1]
+        start = 0
+        for rows, length in zip(self._partitions, self._lengths, strict=True):
+            read = Partition(self.columns, unit, length, self._labels)
+            yield Piece(read, length, start, has_units=order is not None), rows
+            start += length
+
+    def _count(self, known: Sequence[float]) -> list[int]:
+        if not any(math.isnan(length) for length in known):
+            return [int(length) for length in known]
+        tasks = [(count_rows, rows) for rows in self._partitions]
+        return list(self._run("rows", tasks))
+
+    def _run(self, name: str, tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        from dpcov.sensitive.schedulers import make_tasks
+
+        if not tasks:
+            return iter(())
+        arguments = [each[1:] for each in tasks]
+        return self._scheduler.each(make_tasks(name, tasks[0][0], arguments))
+
+
+@dataclass(frozen=True)
+class Partition:
+    """How a partition is read, once it is computed.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The names of the columns to read, by place.
+    unit : str or None
+        The name of the last column, if it says whose row it is.
+    n_rows : int
+        How many rows it had when they were counted.
+    labels : tuple of str or None
+        What its own columns must be called.
+    """
+
+    columns: tuple[str, ...]
+    unit: str | None
+    n_rows: int
+    labels: tuple[str, ...] | None = None
+
+    def __call__(self, computed: Any) -> RowSource:
+        """Return the partition as a source of rows."""
+        names = self.columns if self.unit is None else (*self.columns, self.unit)
+        # By place two columns could be taken for each other.
+        named = self.labels is None or self.labels == tuple(map(str, computed.columns))
+        if computed.shape[1:] != (len(names),) or not named:
+            raise InputError(
+                "A partition of X has other columns than X declares, or in another order."
+            )
+        source = _open_partition(computed, Wanted(names, unit=self.unit))
+        if source.n_rows != self.n_rows:
+            raise InputError(
+                "X changed while it was read: a partition has another number of rows than when "
+                "they were counted. Nothing was released."
+            )
+        return source
+
+
+def count_rows(computed: Any) -> int:
+    """Return the number of rows of a partition."""
+    return int(computed.shape[0])
+
+
+def read_keys(piece: Piece, computed: Any, size: int) -> list[npt.NDArray[Any]]:
+    """Return whose the rows of a partition are."""
+    return list(piece.open(computed).unit_keys(size))
+
+
+def _read_places(choice: Choice) -> list[int]:
+    return list(choice.places if choice.unit is None else (*choice.places, choice.unit))
+
+
+def _open_partition(computed: Any, wanted: Wanted) -> RowSource:
+    if hasattr(computed, "tocsr"):
+        return SparseSource(computed, wanted)
+    if hasattr(computed, "columns"):
+        return FrameSource(computed, wanted)
+    return ArraySource(computed, wanted)

@@ -1,0 +1,273 @@
+"""The same bytes from Dask as from anything else; and what a cluster does when workers die."""
+
+import os
+import signal
+import time
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpcov
+from dpcov.errors import EngineError, InputError, MissingValueError, ParameterError
+from dpcov.mechanisms import dense, door
+from dpcov.sensitive import dask_engine
+
+N_ROWS = 6000
+ROWS = np.random.default_rng(0).normal(size=(N_ROWS, 4))
+NAMES = ["a", "b", "c", "d"]
+FRAME = pd.DataFrame(ROWS, columns=NAMES)
+WHO = [f"person {who}" for who in np.random.default_rng(1).integers(0, 2500, N_ROWS)]
+BUDGET = {"epsilon": 20.0, "delta": 1e-6, "seed": 7}
+DENSE = {**BUDGET, "row_norm": 3.0}
+CELL = "987654"  # must not be in any message
+
+MEASURES = {
+    "moments": {"row_norm": 3.0},
+    "radius": {"row_norm": dpcov.PrivateRadius()},
+    "scales": {"row_norm": dpcov.PrivateRadius(), "scales": "private"},
+    "mean": {"row_norm": 3.0, "center": "private"},
+    "tails": {"row_norm": 3.0, "heavy_tails": True},
+    "facts": {"columns": {name: {"lower": -2.0, "upper": 2.5} for name in NAMES}},
+    "pairs": {"mechanism": "pairs", "max_pairs": 3, "center": 0.1},
+    "variances": {
+        "mechanism": "pairs",
+        "max_pairs": 3,
+        "center": "public",
+        "row_norm": 3.0,
+        "cell_bound": 2.0,
+    },
+}
+UNITS = {"unit": "who", "rows_per_unit": 2}
+
+
+def dask_array(count):
+    return da.from_array(ROWS, chunks=(-(-N_ROWS // count), 3))
+
+
+def dask_frame(count, table=FRAME):
+    return dd.from_pandas(table, npartitions=count, sort=False)
+
+
+def contents(release, tmp_path):
+    """Return what a release would publish."""
+    release.save(tmp_path / "release.npz")
+    return (tmp_path / "release.npz").read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def in_pieces(monkeypatch):
+    """Cut short tables, too."""
+    monkeypatch.setattr(dask_engine.DaskEngine, "_count", lambda self, source, kernel: 5)
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_release_has_the_same_bytes_from_dask_as_from_numpy(measure, tmp_path):
+    options = {"columns": NAMES, **BUDGET, **MEASURES[measure]}
+    plain = {**options, "columns": MEASURES[measure].get("columns")}
+    serial = contents(dpcov.release(FRAME, **plain), tmp_path)
+    if measure != "facts":
+        assert contents(dpcov.release(ROWS, **options), tmp_path) == serial
+    for count in (1, 3, 7):
+        assert contents(dpcov.release(dask_frame(count), **plain), tmp_path) == serial
+        if measure != "facts":
+            assert contents(dpcov.release(dask_array(count), **options), tmp_path) == serial
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("measure", ["moments", "scales", "mean", "pairs"])
+def test_a_release_of_units_has_the_same_bytes_from_dask(measure, tmp_path):
+    table = FRAME.assign(who=WHO)
+    options = {**BUDGET, **UNITS, **MEASURES[measure]}
+    serial = contents(dpcov.release(table, **options), tmp_path)
+    for count in (1, 3, 7):
+        assert contents(dpcov.release(dask_frame(count, table), **options), tmp_path) == serial
+    assert contents(dpcov.release(table, engine="dask", **options), tmp_path) == serial
+
+
+def write(kind, folder):
+    if kind == "csv":
+        FRAME.to_csv(folder / "x.csv", index=False)
+        return folder / "x.csv"
+    table = pa.Table.from_pandas(FRAME)
+    pq.write_table(table, folder / "x.parquet", row_group_size=500)
+    return folder / "x.parquet"
+
+
+@pytest.mark.parametrize("kind", ["numpy", "pandas", "polars", "arrow", "lazy", "csv", "parquet"])
+def test_every_kind_of_table_has_the_same_bytes_with_the_engine(kind, tmp_path):
+    table = {
+        "numpy": lambda: ROWS,
+        "pandas": lambda: FRAME,
+        "polars": lambda: pl.from_pandas(FRAME),
+        "arrow": lambda: pa.Table.from_pandas(FRAME),
+        "lazy": lambda: pl.from_pandas(FRAME).lazy(),
+    }.get(kind, lambda: write(kind, tmp_path))()
+    made = dpcov.release(table, engine="dask", columns=NAMES, **DENSE)
+    serial = dpcov.release(ROWS, columns=NAMES, **DENSE)
+    assert contents(made, tmp_path) == contents(serial, tmp_path)
+
+
+def test_a_parquet_file_with_units_has_the_same_bytes_with_the_engine(tmp_path):
+    table = FRAME.assign(who=WHO)
+    pq.write_table(pa.Table.from_pandas(table), tmp_path / "x.parquet", row_group_size=500)
+    made = dpcov.release(tmp_path / "x.parquet", engine="dask", **DENSE, **UNITS)
+    serial = dpcov.release(table, **DENSE, **UNITS)
+    assert contents(made, tmp_path) == contents(serial, tmp_path)
+
+
+def test_the_noise_is_drawn_once(monkeypatch):
+    drawn = []
+    real = dense.release_gram
+    monkeypatch.setattr(dense, "release_gram", lambda *a, **k: drawn.append(1) or real(*a, **k))
+    dpcov.release(dask_frame(7), **DENSE)
+    assert drawn == [1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"row_norm": 1.0, "center": "differences"},
+        {"mechanism": "pairs", "max_pairs": 3},
+        {"mechanism": "pairs", "max_pairs": 3, "center": "differences"},
+        {"mechanism": "auto", "max_pairs": 3, "row_norm": 1.0},
+    ],
+)
+@pytest.mark.parametrize("table", [dask_frame(2), ROWS], ids=["collection", "array"])
+def test_differences_of_rows_are_refused_before_anything_is_read(options, table, monkeypatch):
+    monkeypatch.setattr(door, "open_source", lambda *a, **k: pytest.fail("opened"))
+    engine = "dask" if table is ROWS else None
+    with pytest.raises(ParameterError, match="ifferences of rows"):
+        dpcov.release(table, engine=engine, **BUDGET, **options)
+
+
+def test_an_unknown_engine_is_refused_before_anything_is_read(monkeypatch):
+    monkeypatch.setattr(door, "open_source", lambda *a, **k: pytest.fail("opened"))
+    with pytest.raises(ParameterError, match="engine must be None, 'dask'"):
+        dpcov.release(ROWS, engine="spark", **DENSE)
+
+
+def test_the_estimator_asks_for_a_table_in_memory():
+    with pytest.raises(InputError, match="in memory"):
+        dpcov.SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0).fit(dask_frame(2))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes; a task may outlive the death of one worker, not of two."""
+    from distributed import LocalCluster
+
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.target": False,
+    }
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as connected:
+        connected.wait_for_workers(2, timeout=60)
+        yield connected
+
+
+@pytest.mark.parametrize("measure", ["moments", "scales", "variances"])
+def test_a_cluster_gives_the_same_bytes(measure, client, tmp_path):
+    options = {**BUDGET, **MEASURES[measure]}
+    serial = contents(dpcov.release(FRAME, **options), tmp_path)
+    told = []
+    made = dpcov.release(FRAME, engine=client, progress=lambda *each: told.append(each), **options)
+    assert contents(made, tmp_path) == serial
+    assert told[-1][1:] == (N_ROWS, N_ROWS)
+    assert len(told) >= 5, "the rows were told piece by piece"
+    assert contents(dpcov.release(dask_frame(3), **options), tmp_path) == serial
+
+
+def test_a_cluster_reads_files_itself_and_keeps_units_apart(client, tmp_path):
+    table = FRAME.assign(who=WHO)
+    pq.write_table(pa.Table.from_pandas(table), tmp_path / "x.parquet", row_group_size=500)
+    serial = contents(dpcov.release(table, **DENSE, **UNITS), tmp_path)
+    for each in (tmp_path / "x.parquet", dask_frame(3, table)):
+        made = dpcov.release(each, engine="dask", **DENSE, **UNITS)
+        assert contents(made, tmp_path) == serial
+
+
+def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
+    def slowly(part):
+        time.sleep(0.2)
+        return part
+
+    pids = list(client.run(os.getpid).values())
+    killed = []
+
+    def kill_one(name, done, total):
+        if not killed and done < total:
+            killed.append(pids[0])
+            os.kill(pids[0], signal.SIGKILL)
+
+    table = dask_array(12).map_blocks(slowly, dtype=float)
+    made = dpcov.release(table, engine=client, progress=kill_one, **DENSE)
+    assert killed
+    assert contents(made, tmp_path) == contents(dpcov.release(ROWS, **DENSE), tmp_path)
+
+
+def test_workers_that_die_again_and_again_are_an_error_and_spend_nothing(client, monkeypatch):
+    def die(part):
+        if len(part):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return part
+
+    monkeypatch.setattr(dense, "release_gram", lambda *a, **k: pytest.fail("drew noise"))
+    table = dask_array(1).map_blocks(die, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(EngineError, match="Workers died again and again") as caught:
+        dpcov.release(table, engine=client, **DENSE)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+@pytest.mark.claim("P8")
+def test_a_cluster_repeats_no_cell_in_errors_names_or_logs(client):
+    rows = np.full((N_ROWS, 4), float(CELL))
+    rows[3000, 1] = np.nan
+    with pytest.raises(MissingValueError, match="missing or infinite") as caught:
+        dpcov.release(rows, engine=client, **DENSE)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    logs = repr(client.get_worker_logs()) + repr(client.get_scheduler_logs())
+    stories = repr(client.run(lambda dask_worker: list(map(repr, dask_worker.state.tasks))))
+    assert CELL not in logs + stories
+
+
+@pytest.mark.claim("P8")
+def test_a_collection_that_fails_on_a_cluster_repeats_nothing(client):
+    def fail(part):
+        raise ValueError(CELL)
+
+    table = dask_frame(2).map_partitions(fail, meta=FRAME[:0])
+    with pytest.raises(InputError, match="Dask could not compute X") as caught:
+        dpcov.release(table, engine=client, **DENSE)
+    assert CELL not in str(caught.value)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+def test_a_client_that_is_closed_is_refused(cluster):
+    from distributed import Client
+
+    client = Client(cluster)
+    client.close()
+    with pytest.raises(ParameterError, match="a Client that is closed; connect a new one"):
+        dpcov.release(ROWS, engine=client, **DENSE)
