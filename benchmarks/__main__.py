@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import estimate, files, local, pairs, release
+from benchmarks import dask_engine, estimate, files, local, pairs, release
 from benchmarks.accuracy import pairs as accuracy_of_pairs
-from benchmarks.accuracy import study
+from benchmarks.accuracy import scales, study
 from benchmarks.measure import Table
 
 _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
@@ -16,8 +16,10 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "pairs": pairs.tables,
     "accuracy": study.tables,
     "accuracy-pairs": accuracy_of_pairs.tables,
+    "accuracy-scales": scales.tables,
     "local": local.tables,
     "files": files.tables,
+    "dask": dask_engine.tables,
 }
 
 
