@@ -37,6 +37,31 @@ def estimate_of(truth, *, columns=None, n_rows=20_000, epsilon=4.0, **options):
         return release.estimate(**options)
 
 
+def scaled_estimate_of(truth, *, center="private", n_rows=20_000, epsilon=4.0, **options):
+    """Columns in units from 1e-3 to 1e6, far from zero, with public facts that are a little off."""
+    size = len(truth)
+    scale = 10.0 ** np.linspace(-3, 6, size)
+    generator = np.random.default_rng(0)
+    rows = generator.standard_normal((n_rows, size)) @ np.linalg.cholesky(truth).T
+    facts = {
+        f"x{place}": {"center": 30.3 * one, "scale": one}
+        for place, one in enumerate(scale.tolist())
+    }
+    options = {"row_norm": 1.6 * size**0.5} | options
+    release = dpcov.release(
+        rows * scale + 30 * scale,
+        epsilon=epsilon,
+        delta=1e-6,
+        columns=facts,
+        center=center,
+        seed=0,
+        **options,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDetectableWarning)
+        return release.estimate()
+
+
 def pairs_estimate_of(truth, *, max_pairs=4, n_rows=20_000, epsilon=4.0):
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((n_rows, len(truth))) @ np.linalg.cholesky(truth).T

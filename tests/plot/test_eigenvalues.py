@@ -3,7 +3,7 @@ import pytest
 
 from dpcov.plot import spectrum
 from dpcov.plot.eigenvalues import noise_floor
-from plot.pictures import axes, estimate_of, pairs_estimate_of, truth_of
+from plot.pictures import axes, estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 
 LINKS = (0, 4, 0.6), (1, 3, -0.5)
 
@@ -40,3 +40,19 @@ def test_the_band_is_as_high_as_the_noise_floor():
     (band,) = spectrum(estimate, axes()).patches
     assert band.get_y() == pytest.approx(-noise_floor(estimate))
     assert band.get_height() == pytest.approx(2 * noise_floor(estimate))
+
+
+def test_both_spectra_are_in_the_units_of_the_noise():
+    estimate = scaled_estimate_of(truth_of(6, *LINKS))
+    ax = spectrum(estimate, axes())
+    drawn = curves(ax)
+    working = estimate.release.units.to_working(estimate.covariance)
+    assert drawn["estimate"] == pytest.approx(np.linalg.eigvalsh(working)[::-1])
+    assert drawn["release"] == pytest.approx(np.linalg.eigvalsh(estimate.release.matrix)[::-1])
+    assert "scaled as in the release" in ax.get_ylabel()
+
+
+def test_a_released_mean_raises_the_noise_floor():
+    estimate = scaled_estimate_of(truth_of(6))
+    alone = 2 * estimate.release.noise_scale.off_diagonal * 6**0.5
+    assert alone < noise_floor(estimate) < 2 * alone

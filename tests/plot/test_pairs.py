@@ -4,7 +4,7 @@ import pytest
 import dpcov
 from dpcov.errors import ParameterError
 from dpcov.plot.pairs import find_pairs, kept_correlations
-from plot.pictures import axes, estimate_of, pairs_estimate_of, truth_of
+from plot.pictures import axes, estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 
 LINKS = (0, 3, 0.6), (1, 2, -0.5)
 
@@ -17,6 +17,16 @@ def test_a_pair_is_measured_by_its_correlation_whatever_the_scales():
     expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
     # Clipping takes some of it; in units of covariance they would be 0.9 and −3.
     assert pairs.correlation == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize("center", ["private", "differences"])
+def test_units_of_columns_do_not_change_their_correlations(center):
+    pairs = find_pairs(scaled_estimate_of(truth_of(4, *LINKS), center=center), fdr=1e-6)
+    assert sorted(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 3), (1, 2)]
+    expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
+    assert pairs.correlation == pytest.approx(expected, abs=0.1)
+    assert ((pairs.low < pairs.correlation) & (pairs.correlation < pairs.high)).all()
+    assert (pairs.high - pairs.low < 0.2).all()
 
 
 @pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])

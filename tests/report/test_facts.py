@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+import dpcov
 from dpcov.privacy import ApproxDP, NoPromise, PureDP
 from dpcov.privacy.composition import Step
-from dpcov.report.facts import odds, provenance
-from plot.pictures import estimate_of, pairs_estimate_of, truth_of
+from dpcov.report.facts import odds, provenance, what_was_released
+from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 
 
 @pytest.mark.parametrize("promise", [PureDP(0.37, "replace"), ApproxDP(1.3, 1e-6, "add-remove")])
@@ -25,7 +26,8 @@ def test_no_promise_has_no_odds():
 def test_every_field_of_a_provenance_that_is_set_is_listed(make):
     made = make(truth_of(5)).release.provenance
     listed = provenance(made)
-    set_fields = [name for name in vars(made) if getattr(made, name) is not None]
+    unset = {"constant": 0}  # no mean was released
+    set_fields = [name for name, value in vars(made).items() if value != unset.get(name)]
     assert len(listed) == len(set_fields)
     assert dict(listed)["mechanism"] == made.mechanism
 
@@ -65,3 +67,51 @@ def test_the_grid_is_the_row_norm_over_a_power_of_two():
     assert float(numerator) == pytest.approx(made.row_norm, rel=1e-5)
     assert int(exponent) == made.bits
     assert math.isfinite(made.row_norm)
+
+
+def test_noise_is_said_to_be_in_scaled_units_when_columns_were_scaled():
+    listed = dict(what_was_released(scaled_estimate_of(truth_of(3)).release))
+    assert listed["units"].startswith("columns scaled by public facts")
+    assert "units" not in dict(what_was_released(estimate_of(truth_of(3)).release))
+
+
+def test_scales_that_were_learned_are_not_called_public():
+    estimate = scaled_estimate_of(
+        truth_of(3), center="public", scales="private", row_norm=dpcov.PrivateRadius()
+    )
+    listed = dict(what_was_released(estimate.release))
+    assert "learned and paid for" in listed["units"]
+    assert listed["rows clipped to norm"].endswith("chosen privately and paid for")
+
+
+@pytest.mark.parametrize(
+    ("center", "about"),
+    [("public", "stated centers"), ("private", "a mean"), ("differences", "differences of rows")],
+)
+def test_what_the_moments_are_about_is_said(center, about):
+    release = scaled_estimate_of(truth_of(3), center=center).release
+    assert about in dict(what_was_released(release))["released"]
+    assert ("constant cell of a row, on the grid" in dict(provenance(release.provenance))) == (
+        center == "private"
+    )
+
+
+def test_differences_say_how_many_terms_an_average_has():
+    release = scaled_estimate_of(truth_of(3), center="differences", n_rows=5001).release
+    assert dict(what_was_released(release))["terms in each average"] == "2,500"
+
+
+def test_a_released_mean_says_its_noise():
+    release = scaled_estimate_of(truth_of(3), center="private").release
+    stated = dict(what_was_released(release))["noise of a mean"]
+    assert stated == f"standard deviation {release.noise_scale.mean:.3g}"
+
+
+def test_a_selection_is_told_from_noise():
+    steps = (Step("radius", 0.001, "selection"), Step("moments", 0.5))
+    listed = dict(provenance(Future(steps=steps)))["cost of each step (zCDP)"]
+    assert listed == "radius ρ = 0.001 (selection), moments ρ = 0.5"
+
+
+def test_the_odds_are_about_all_rows_of_a_unit():
+    assert "all rows of one 'patient'" in odds(ApproxDP(1.0, 1e-6, "replace", "patient"))

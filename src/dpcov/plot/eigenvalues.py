@@ -1,6 +1,7 @@
 """The spectrum: eigenvalues of the estimate and of the release, and what noise alone does.
 
-Owns the noise floor.
+Owns the noise floor. Covariances are drawn in working units, in which the noise of all
+entries is one number.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
 
     The band is where the eigenvalues of the privacy noise would lie if there were nothing
     else: see `noise_floor`. A release of pairs has no matrix: then the eigenvalues of the
-    estimated correlations are drawn, and no band.
+    estimated correlations are drawn, and no band. Where columns were scaled, by public facts or
+    by scales that were paid for, everything is in the units that this made: in the columns' own
+    units the noise is different in every entry, and the largest unit would hide the others.
 
     Parameters
     ----------
@@ -62,7 +65,8 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
         ax.axhspan(-floor, floor, color=GRAY, alpha=0.25, linewidth=0, label="noise alone")
         released = np.linalg.eigvalsh(estimate.release.matrix)[::-1]
         _draw(ax, released, "release", NEGATIVE, "s", hollow=True)
-        ax.set_ylabel("eigenvalue of the covariance")
+        scaled = "" if estimate.release.units.is_plain else ",\ncolumns scaled as in the release"
+        ax.set_ylabel(f"eigenvalue of the covariance{scaled}")
     _draw(ax, estimated, "estimate", POSITIVE, "o")
     ax.set_xlabel("rank")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -73,7 +77,8 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
 def eigenvalues(estimate: AnyEstimate) -> Array:
     """Return the eigenvalues of an estimate, the largest first.
 
-    Of the covariance of an `Estimate`, of the correlations of a `PairsEstimate`.
+    Of the covariance of an `Estimate` in working units, of the correlations of a
+    `PairsEstimate`.
 
     Examples
     --------
@@ -87,17 +92,19 @@ def eigenvalues(estimate: AnyEstimate) -> Array:
     off_diagonal = kept_correlations(estimate)
     linked = components(off_diagonal)
     alone = np.ones(len(estimate.columns), dtype=bool)
+    is_pairs = isinstance(estimate, PairsEstimate)
+    # The units of a release of pairs are those of its variances, which are not drawn.
+    scale = estimate.release.units.scale
     parts = []
     for members in linked:
         alone[members] = False
-        if isinstance(estimate, PairsEstimate):
+        if is_pairs:
             part = off_diagonal[members][:, members].toarray() + np.eye(len(members))
         else:
             part = estimate.covariance[np.ix_(members, members)]
+            part /= np.outer(scale[members], scale[members])
         parts.append(np.linalg.eigvalsh(part))
-    diagonal = (
-        np.ones(len(alone)) if isinstance(estimate, PairsEstimate) else np.diag(estimate.covariance)
-    )
+    diagonal = np.ones(len(alone)) if is_pairs else np.diag(estimate.covariance) / scale**2
     return np.sort(np.concatenate([diagonal[alone], *parts]))[::-1]
 
 
@@ -107,8 +114,8 @@ def noise_floor(estimate: Estimate) -> float:
     A symmetric matrix of p columns whose entries are independent Gaussians of sd τ off the
     diagonal has its eigenvalues in ±2 τ √p, but for a margin that vanishes as p grows
     (Wigner 1958). By Weyl's inequality the noise moves every eigenvalue of the release by
-    no more than that. Where noise grows with the signal, τ is that of two columns of
-    median variance.
+    no more than that. Where noise grows with the signal or with a released mean, τ is that
+    of two middling columns. In working units, like the eigenvalues.
 
     Examples
     --------
@@ -119,8 +126,8 @@ def noise_floor(estimate: Estimate) -> float:
     True
     """
     noise = estimate.noise
-    signal = 2 * noise.signal_noise * float(np.median(noise.variances))
-    return 2 * math.sqrt((noise.off_diagonal**2 + signal) * len(noise.variances))
+    variance = noise.privacy_variance(float(np.median(noise.variances)))
+    return 2 * math.sqrt(variance * len(noise.variances))
 
 
 def _draw(

@@ -78,7 +78,8 @@ def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
     )
     ax.set_ylim(*_window(curve))
     ax.set_xlabel("level, in standard deviations of an entry")
-    ax.set_ylabel("squared error,\nless that of the diagonal alone")
+    scaled = "" if estimate.release.units.is_plain else ",\ncolumns scaled as in the release"
+    ax.set_ylabel(f"squared error,\nless that of the diagonal alone{scaled}")
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize="small"
     )

@@ -73,7 +73,9 @@ def find_pairs(estimate: AnyEstimate, *, fdr: float, level: float = 0.95) -> Tru
         where = _places_of(first, second, estimate)
         values = (estimate.pair_correlation[where], low[where], high[where])
     else:
-        unit = np.sqrt(estimate.noise.variances[first] * estimate.noise.variances[second])
+        # The noise model is in working units, edges and intervals are in the columns' own.
+        deviation = np.sqrt(estimate.noise.variances) * estimate.release.units.scale
+        unit = deviation[first] * deviation[second]
         values = (edges.value / unit, low[first, second] / unit, high[first, second] / unit)
     return TrustedPairs(first, second, *values)
 

@@ -1,33 +1,58 @@
-"""A release and its estimate as one HTML page. Costs no privacy; never sees raw rows.
+"""A release and its estimate for readers: one HTML page, a card, a folder to publish.
 
-Needs the extra ``report``.
+Costs no privacy; never sees raw rows. The page and the folder need the extra ``report``.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from dpcov.report.card import card_schema, make_card
+    from dpcov.report.card_text import card_to_markdown
+    from dpcov.report.folder import write_folder
     from dpcov.report.html import render_report, write_report
+    from dpcov.report.registry import registry_entry
+    from dpcov.report.verification import verify_folder
 
-__all__ = ["render_report", "write_report"]
+__all__ = [
+    "card_schema",
+    "card_to_markdown",
+    "make_card",
+    "registry_entry",
+    "render_report",
+    "verify_folder",
+    "write_folder",
+    "write_report",
+]
+
+_HOME = {
+    "card_schema": "dpcov.report.card",
+    "card_to_markdown": "dpcov.report.card_text",
+    "make_card": "dpcov.report.card",
+    "registry_entry": "dpcov.report.registry",
+    "render_report": "dpcov.report.html",
+    "verify_folder": "dpcov.report.verification",
+    "write_folder": "dpcov.report.folder",
+    "write_report": "dpcov.report.html",
+}
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when used: the package itself can be imported without jinja2 and matplotlib.
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module 'dpcov.report' has no attribute {name!r}")
     try:
-        from dpcov.report import html
+        value = getattr(import_module(_HOME[name]), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"jinja2", "matplotlib"}:
             raise
         raise MissingExtraError(
             "Reports need jinja2 and matplotlib: pip install 'dpcov[report]'"
         ) from None
-    value = getattr(html, name)
     globals()[name] = value
     return value
 

@@ -61,9 +61,10 @@ def spectrum(estimate: AnyEstimate) -> str:
     text = f"Eigenvalues of the estimate, from {estimated[0]:.3g} down to {estimated[-1]:.3g}"
     if not isinstance(estimate, Estimate):
         return f"{text}."
+    scaled = "" if estimate.release.units.is_plain else " Columns are scaled as in the release."
     return (
         f"{text}, beside those of the release. Noise alone would fill a band of "
-        f"±{noise_floor(estimate):.3g}."
+        f"±{noise_floor(estimate):.3g}.{scaled}"
     )
 
 

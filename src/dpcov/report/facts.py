@@ -25,6 +25,20 @@ _FALSE_ALARM = 0.05
 _MOST_ITEMS = 8
 
 _SIGNS = {"differences": "differences of rows", "public": "cells about a public center"}
+_ABOUT = {
+    "public": "about the stated centers",
+    "private": "about a mean that was released with them",
+    "differences": "of differences of rows",
+}
+# What the values of some fields mean.
+_MEANING = {
+    "center": {
+        "public": "public, as stated",
+        "private": "a mean that was released and paid for",
+        "differences": "none needed: differences of rows",
+    },
+    "missing": {"refuse": "refused", "center": "read as the center"},
+}
 # What the fields of a provenance are called. A field that is not here is listed under its name.
 _LABELS = {
     "version": "dpcov version",
@@ -33,7 +47,10 @@ _LABELS = {
     "cell_bound": "cells clipped to",
     "bits": "grid",
     "cap": "constants of a report",
-    "center": "signs of",
+    "constant": "constant cell of a row, on the grid",
+    "trace": "released mean of squared row norms",
+    "missing": "missing cells",
+    "rows_per_unit": "rows of each unit used, at most",
     "max_pairs": "pairs asked for",
     "selection_scale": "noise of the selection",
     "steps": "cost of each step (zCDP)",
@@ -50,11 +67,11 @@ def odds(promise: Promise) -> str | None:
     """
     if not isinstance(promise, (ApproxDP, PureDP)):
         return None
-    what = (
-        "two rows that a person may have apart"
-        if promise.neighbors is Neighbors.LOCAL
-        else "one person's row from another that it might have been"
-    )
+    what = "one person's row from another that it might have been"
+    if promise.neighbors is Neighbors.LOCAL:
+        what = "two rows that a person may have apart"
+    elif isinstance(promise, ApproxDP) and promise.unit is not None:
+        what = f"all rows of one {promise.unit!r} from others that they might have been"
     power = math.ceil(1000 * promise.attack_power(_FALSE_ALARM) - 1e-9) / 10
     return (
         f"Somebody who tries to tell {what}, knows everything else and accepts "
@@ -65,28 +82,56 @@ def odds(promise: Promise) -> str | None:
 
 def what_was_released(release: Release | PairsRelease) -> list[Fact]:
     """Return rows, columns, clipping and noise of a release."""
-    table = [("people (rows)", f"{release.n_rows:,}"), ("columns", f"{release.n_columns:,}")]
+    several = release.provenance.rows_per_unit > 1
+    table = [
+        ("rows" if several else "people (rows)", f"{release.n_rows:,}"),
+        ("columns", f"{release.n_columns:,}"),
+    ]
     if isinstance(release, PairsRelease):
         return table + _pairs_facts(release)
     return table + _moment_facts(release)
 
 
 def _moment_facts(release: Release) -> list[Fact]:
-    size, noise = release.n_columns, release.noise_scale
+    size, noise, made = release.n_columns, release.noise_scale, release.provenance
+    stated = release.units.center.any() or made.center != "public"
+    about = _ABOUT.get(made.center, made.center) if stated else "about zero"
     facts = [
-        ("released", f"{size * (size + 1) // 2:,} second moments: averages of products about zero"),
-        *_clipping(release.provenance.row_norm),
-        ("noise of a covariance", f"standard deviation {noise.off_diagonal:.3g}"),
-        ("noise of a variance", f"standard deviation {noise.diagonal:.3g}"),
+        ("released", f"{size * (size + 1) // 2:,} second moments: averages of products {about}"),
+        *_scaling(release),
+        *_clipping(release),
     ]
+    if release.n_terms != release.n_rows:
+        facts.append(("terms in each average", f"{release.n_terms:,}"))
+    facts.append(("noise of a covariance", f"standard deviation {noise.off_diagonal:.3g}"))
+    facts.append(("noise of a variance", f"standard deviation {noise.diagonal:.3g}"))
+    if noise.mean:
+        facts.append(("noise of a mean", f"standard deviation {noise.mean:.3g}"))
     if noise.signal:
         more = f"{noise.signal:.3g} × the sum of the two variances, added to the variance"
         facts.append(("noise that grows with the signal", more))
     return facts
 
 
-def _clipping(row_norm: float | None) -> list[Fact]:
-    return [] if row_norm is None else [("rows clipped to norm", f"{row_norm:g}")]
+def _scaling(release: Release | PairsRelease) -> list[Fact]:
+    """Say in which units clipping and noise are stated, if not in the columns' own."""
+    if release.units.is_plain:
+        return []
+    learned = any(step.name == "scales" for step in release.provenance.steps)
+    how = "by scales that were learned and paid for" if learned else "by public facts"
+    return [("units", f"columns scaled {how}; clipping and noise are in these units")]
+
+
+def _clipping(release: Release) -> list[Fact]:
+    made = release.provenance
+    chosen = any(step.name.startswith("radius") for step in made.steps)
+    text = f"{made.row_norm:.6g}{', chosen privately and paid for' if chosen else ''}"
+    if made.trace is None:
+        return [("rows clipped to norm", text)]
+    return [
+        ("rows clipped to norm", text),
+        ("rows brought to one length", "their mean squared norm was released apart"),
+    ]
 
 
 def _pairs_facts(release: PairsRelease) -> list[Fact]:
@@ -109,6 +154,7 @@ def _pairs_facts(release: PairsRelease) -> list[Fact]:
         facts.append(("variances", "public, as stated"))
     else:
         scale = f"standard deviation {release.variances.noise_scale:.3g}"
+        facts += _scaling(release)
         facts.append(("noise of a variance", scale))
         facts.append(("rows behind variances clipped to norm", f"{made.row_norm:g}"))
         facts.append(("cells behind variances clipped to", f"{made.cell_bound:g}"))
@@ -133,7 +179,10 @@ def provenance(made: Any) -> list[Fact]:
         value = getattr(made, field.name)
         if value is None or (isinstance(value, Sequence) and not len(value)):
             continue
-        text = _in_words(value)
+        if field.name == "constant" and value == 0:  # there is none
+            continue
+        meaning = _MEANING.get(field.name, {})
+        text = meaning.get(value, value) if isinstance(value, str) else _in_words(value)
         if field.name == "bits" and made.row_norm is not None:
             text = f"{made.row_norm:g} / 2^{value}"
         facts.append((_LABELS.get(field.name, field.name.replace("_", " ")), text))
@@ -145,7 +194,8 @@ def _in_words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Step):
-        return f"{value.name} ρ = {value.rho:.4g}"
+        selects = " (selection)" if value.kind == "selection" else ""
+        return f"{value.name} ρ = {value.rho:.4g}{selects}"
     if isinstance(value, (str, int, Promise)):
         return str(value)
     if is_dataclass(value):

@@ -1,0 +1,181 @@
+"""The release card: what a release is and promises, for machines.
+
+Owns the structure of the card; `card_schema.json` beside it is its JSON Schema. Everything
+in it is public: stated by the curator, stated before the data were read, or computed from
+the release.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Mapping
+from importlib.resources import files as package_files
+from typing import Any
+
+from dpcov.errors import ParameterError
+from dpcov.postprocess import Estimate, PairsEstimate
+from dpcov.privacy import Neighbors
+from dpcov.releases import PairsRelease, Release
+from dpcov.report.card_guarantee import describe_guarantee, known_limits
+from dpcov.report.card_mechanism import describe_mechanism, describe_reading
+
+__all__ = [
+    "CARD_FORMAT",
+    "CARD_VERSION",
+    "card_schema",
+    "card_to_json",
+    "check_date",
+    "facts_of",
+    "make_card",
+]
+
+CARD_FORMAT = "dpcov release card"
+CARD_VERSION = 1
+
+AnyRelease = Release | PairsRelease
+AnyEstimate = Estimate | PairsEstimate
+
+
+def make_card(
+    release: AnyRelease,
+    estimate: AnyEstimate,
+    *,
+    name: str = "",
+    curator: str = "",
+    description: str = "",
+    date: str | datetime.date | None = None,
+    files: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the card of a release and its estimate: values that JSON has.
+
+    Parameters
+    ----------
+    release : Release or PairsRelease
+        What was released.
+    estimate : Estimate or PairsEstimate
+        What was made of it.
+    name, curator, description : str
+        What the data product is called, who answers for it, what it is about.
+    date : str or date, optional
+        When it was made, as YYYY-MM-DD; today in UTC by default.
+    files : mapping of str to str, optional
+        Names of files and their SHA-256 digests in hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
+    >>> card = dpcov.report.make_card(release, release.estimate(), name="Four answers")
+    >>> card["guarantee"]["epsilon"], card["model"], card["data"]["n_rows"]
+    (1.0, 'central', 20000)
+    """
+    if estimate.release is not release and estimate.release != release:
+        raise ParameterError(
+            "The estimate was made from another release, whose promise is not the one that the "
+            "card would state. Use release.estimate()."
+        )
+    identity = {"name": name, "curator": curator, "description": description}
+    for field, text in identity.items():
+        if not isinstance(text, str):
+            raise ParameterError(f"{field} must be a string.")
+    return {
+        "format": CARD_FORMAT,
+        "version": CARD_VERSION,
+        "identity": identity | {"date": check_date(date)},
+        **facts_of(release),
+        "estimate": _describe_estimate(estimate),
+        "files": {name: f"sha256:{digest}" for name, digest in (files or {}).items()},
+    }
+
+
+def facts_of(release: AnyRelease) -> dict[str, Any]:
+    """Return the parts of a card that follow from the release alone."""
+    local = release.provenance.calibrated_for.neighbors is Neighbors.LOCAL
+    return {
+        "guarantee": describe_guarantee(release),
+        "model": "local" if local else "central",
+        "data": _describe_data(release),
+        "reading": describe_reading(release),
+        "mechanism": describe_mechanism(release),
+        "known_limits": known_limits(release),
+        "library": {"name": "dpcov", "version": release.provenance.version},
+    }
+
+
+def card_schema() -> dict[str, Any]:
+    """Return the JSON Schema of cards (draft 2020-12).
+
+    Examples
+    --------
+    >>> card_schema()["properties"]["version"]
+    {'const': 1}
+    """
+    text = package_files("dpcov.report").joinpath("card_schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def card_to_json(card: Mapping[str, Any]) -> str:
+    """Return a card as the text of ``card.json``."""
+    return json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _describe_data(release: AnyRelease) -> dict[str, Any]:
+    units = release.units
+    columns = zip(release.columns, units.center.tolist(), units.scale.tolist(), strict=True)
+    return {
+        "n_rows": release.n_rows,
+        "n_terms": release.n_terms,
+        "n_columns": release.n_columns,
+        "columns": [
+            {"name": name, "center": center, "scale": scale} for name, center, scale in columns
+        ],
+    }
+
+
+def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
+    detectable = estimate.smallest_detectable_correlation
+    if isinstance(estimate, PairsEstimate):
+        chosen = {
+            "rule": "keep",
+            "level": estimate.fdr,
+            "level_is": "false discovery rate",
+            "threshold": None,
+            "chosen_by": "stated",
+            "pairs_kept": int(estimate.kept.sum()),
+        }
+    else:
+        size = len(estimate.columns)
+        chosen = {
+            "rule": estimate.rule,
+            # Infinite when nothing is kept, which JSON has no number for.
+            "level": estimate.level if math.isfinite(estimate.level) else None,
+            "level_is": "standard deviations of an entry",
+            "threshold": estimate.choice.threshold,
+            "chosen_by": "stated" if estimate.risk_curve is None else "thinning of the release",
+            "pairs_kept": (int(estimate.support.sum()) - size) // 2,
+        }
+    return {
+        **chosen,
+        "psd": estimate.psd,
+        # Above 1, none is.
+        "smallest_detectable_correlation": detectable if detectable <= 1 else None,
+        "costs_privacy": False,
+    }
+
+
+def check_date(date: str | datetime.date | None) -> str:
+    """Return a day as YYYY-MM-DD; today in UTC if none is stated."""
+    if date is None:
+        return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    if isinstance(date, datetime.datetime):
+        return date.date().isoformat()
+    if isinstance(date, datetime.date):
+        return date.isoformat()
+    try:
+        return datetime.date.fromisoformat(date).isoformat()
+    except (TypeError, ValueError):
+        raise ParameterError("date must be a day, as YYYY-MM-DD.") from None

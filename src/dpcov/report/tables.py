@@ -1,0 +1,95 @@
+"""An estimate as tables in files: the covariance with names, and the related pairs.
+
+Owns their columns. Numbers are written so that they are read back to the bit.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import MissingExtraError
+from dpcov.postprocess import Edges, Estimate, PairsEstimate
+
+__all__ = ["MOST_COLUMNS", "write_covariance", "write_edges"]
+
+MOST_COLUMNS = 2000
+"""Beyond so many columns a covariance is written as a list of its entries that are not zero."""
+
+AnyEstimate = Estimate | PairsEstimate
+
+
+def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
+    """Write ``covariance.csv`` and ``covariance.parquet``.
+
+    A table with the names in its first column and a column for each name; or, beyond
+    `MOST_COLUMNS`, the entries on and above the diagonal that are not zero, as ``first``,
+    ``second``, ``covariance``.
+    """
+    names = [_text(name) for name in estimate.columns]
+    if len(names) <= MOST_COLUMNS:
+        table = {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
+    else:
+        table = _entries(estimate, names)
+    _write_csv(folder / "covariance.csv", list(table), zip(*table.values(), strict=True))
+    _write_parquet(folder / "covariance.parquet", table)
+
+
+def write_edges(edges: Edges, path: Path) -> None:
+    """Write the related pairs, the surest first."""
+    heading = ["first", "second", "value", "standard_error", "q_value"]
+    rows = ((_text(edge.first), _text(edge.second), *edge[2:]) for edge in edges)
+    _write_csv(path, heading, rows)
+
+
+def _entries(estimate: AnyEstimate, names: list[str]) -> dict[str, Any]:
+    if isinstance(estimate, PairsEstimate):
+        found = estimate.covariance_sparse.tocoo()
+        upper = found.row <= found.col
+        first, second, values = found.row[upper], found.col[upper], found.data[upper]
+    else:
+        first, second = np.nonzero(np.triu(estimate.covariance))
+        values = estimate.covariance[first, second]
+    listed = np.array(names, dtype=object)
+    return {
+        "first": listed[first].tolist(),
+        "second": listed[second].tolist(),
+        "covariance": values,
+    }
+
+
+def _write_csv(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("x", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(heading)
+        writer.writerows([_cell(cell) for cell in row] for row in rows)
+
+
+def _write_parquet(path: Path, table: dict[str, list[str] | npt.NDArray[np.float64]]) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise MissingExtraError("Parquet files need pyarrow: pip install 'dpcov[files]'") from None
+    pq.write_table(pa.table({name: pa.array(column) for name, column in table.items()}), path)
+
+
+def _cell(cell: Any) -> Any:
+    return repr(float(cell)) if isinstance(cell, float) else cell
+
+
+def _text(name: str) -> str:
+    # A name may hold half a surrogate pair, which UTF-8 has no bytes for.
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _free_name(names: list[str]) -> str:
+    name = "column"
+    while name in names:
+        name += "_"
+    return name
