@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 __all__ = ["main"]
 
 
@@ -15,4 +18,7 @@ def main() -> None:
         raise SystemExit(
             "The dpcov command needs typer and rich: pip install 'dpcov[cli]'"
         ) from None
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # letters that a terminal lacks are no failure
+            stream.reconfigure(errors="backslashreplace")
     app()

@@ -6,21 +6,62 @@ from typing import Annotated
 
 import typer
 
+from dpcov.cli.columns import columns
 from dpcov.cli.demo import demo
+from dpcov.cli.estimate import estimate
+from dpcov.cli.folders import card, show, verify
+from dpcov.cli.local import local
+from dpcov.cli.plan import plan
+from dpcov.cli.release import release
 from dpcov.cli.reproduce import reproduce
 from dpcov.version import __version__
 
 __all__ = ["app"]
 
+_MANUAL = """
+Publish the covariance of sensitive data with a promise that is true.
+
+A table has one row for each person. From a file to something to publish:
+
+\b
+  dpcov plan --rows 20000 --columns 12 --epsilon 1 --delta 1e-6
+  dpcov columns survey.csv > columns.toml
+  (now state bounds in columns.toml: from knowledge, never from the data)
+  dpcov release survey.csv --columns columns.toml --out survey/
+                           --epsilon 1 --delta 1e-6
+  dpcov verify survey/
+
+Only `release` and `local randomize` spend privacy, each time they run. Everything else is free.
+
+Results go to the output, warnings and errors to the error stream.
+
+\b
+Exit codes:
+  0    done
+  1    refused or failed; verify: something is not as the card says
+  2    wrong usage
+  3    a fault of dpcov
+  130  stopped with Ctrl-C
+"""
+_PANELS = {
+    "Before any data": (plan, columns),
+    "Spends privacy": (release,),
+    "After a release, and free": (estimate, show, verify, card),
+    "To see it work": (demo, reproduce),
+}
+
 app = typer.Typer(
     name="dpcov",
-    help="Publish the covariance of sensitive data with a promise that is true.",
+    help=_MANUAL,
     no_args_is_help=True,
+    rich_markup_mode="rich",
     # A traceback with local variables would print people's rows.
     pretty_exceptions_show_locals=False,
 )
-app.command()(demo)
-app.command()(reproduce)
+for panel, commands in _PANELS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(local, name="local", rich_help_panel="Spends privacy")
 
 
 def _print_version(wanted: bool) -> None:
@@ -29,11 +70,11 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_MANUAL)
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Publish the covariance of sensitive data with a promise that is true."""
+    pass

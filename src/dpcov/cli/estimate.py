@@ -1,0 +1,120 @@
+"""``dpcov estimate``: another estimate of a release. Free, and never touches data."""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import dpcov
+from dpcov.cli.options import Fdr, Force, Json, Psd, Quiet
+from dpcov.cli.publishing import write_and_say
+from dpcov.cli.summary import findings, promise
+from dpcov.cli.terminal import guarded, new_console, print_json
+from dpcov.errors import FolderError
+from dpcov.report.card import make_card
+from dpcov.report.folder import Identity
+from dpcov.report.verification import read_card
+
+__all__ = ["estimate"]
+
+
+class _Rule(str, Enum):
+    AUTO = "auto"
+    HARD = "hard"
+    SOFT = "soft"
+    SCAD = "scad"
+    ADAPTIVE_LASSO = "adaptive-lasso"
+
+
+def estimate(
+    file: Annotated[Path, typer.Argument(help="A release.npz.", show_default=False)],
+    rule: Annotated[
+        _Rule | None, typer.Option(help="How entries are shrunk.", show_default="auto")
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="thinned, cai-liu, paper, or a number of standard deviations.",
+            show_default="thinned",
+        ),
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="The paper's, for --level paper.")] = None,
+    dense: Annotated[
+        bool, typer.Option("--dense", help="Let estimates without zeros compete.")
+    ] = False,
+    psd: Annotated[Psd, typer.Option(help="How it is made positive semi-definite.")] = Psd.SPARSE,
+    fdr: Fdr = 0.1,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a folder like that of dpcov release.")
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make another estimate of a release. Costs no privacy and never touches data.
+
+    Example: dpcov estimate survey/release.npz --rule soft --level cai-liu
+    """
+    stated = {
+        "rule": None if rule is None else rule.value,
+        "level": None if level is None else _level(level),
+        "gamma": gamma,
+        "sparse": False if dense else None,
+    }
+    options: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
+    with guarded():
+        release = _load(file)
+        if isinstance(release, dpcov.PairsRelease):
+            if options:
+                raise typer.BadParameter(
+                    "A release of pairs has --fdr and --psd only; its pairs are kept or not."
+                )
+            options["fdr"] = fdr
+        identity = _identity_beside(file)
+        if out is not None:
+            write_and_say(
+                lambda: release.estimate(psd=psd.value, **options),
+                out,
+                identity,
+                fdr=fdr,
+                force=force,
+                as_json=as_json,
+                quiet=quiet,
+            )
+            return
+        made = release.estimate(psd=psd.value, **options)
+        card = make_card(release, made, **dataclasses.asdict(identity))
+        edges = list(made.edges(fdr))
+        if quiet:
+            return
+        if as_json:
+            print_json({"estimate": card["estimate"], "edges": edges})
+            return
+        console = new_console()
+        console.print(promise(card))
+        console.print(repr(made))
+        console.print(findings(card, edges, f" at a false discovery rate of {fdr:g}"))
+
+
+def _load(file: Path) -> dpcov.Release | dpcov.PairsRelease:
+    return dpcov.Release.load(file)
+
+
+def _level(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text  # the library knows the names
+
+
+def _identity_beside(file: Path) -> Identity:
+    """Return the identity in the card beside a release, if there is one."""
+    try:
+        stated = read_card(file.parent)["identity"]
+        return Identity(*(str(stated[name]) for name in ("name", "curator", "description", "date")))
+    except (FolderError, KeyError):
+        return Identity()

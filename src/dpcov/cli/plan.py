@@ -1,0 +1,115 @@
+"""``dpcov plan``: what can be learned, before any data is touched."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+import dpcov
+from dpcov.cli.options import Epsilon, Json
+from dpcov.cli.terminal import guarded, new_console, print_json
+
+__all__ = ["plan"]
+
+
+class _Relation(str, Enum):
+    REPLACE = "replace"
+    ADD_REMOVE = "add-remove"
+    LOCAL = "local"
+
+
+def plan(
+    rows: Annotated[int, typer.Option(help="How many rows, or people who report.")],
+    columns: Annotated[int, typer.Option(help="How many columns.")],
+    epsilon: Epsilon,
+    delta: Annotated[
+        float | None, typer.Option(help="Well below 1 / rows. Reports of cap need none.")
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(help="Pairs that would be released.", show_default="as many as columns"),
+    ] = None,
+    neighbors: Annotated[
+        _Relation, typer.Option(help="Which tables must not be told apart.")
+    ] = _Relation.REPLACE,
+    correlation: Annotated[
+        float | None, typer.Option(help="Also say how many rows would show this correlation.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what can be learned, before any data is touched.
+
+    Example: dpcov plan --rows 20000 --columns 300 --epsilon 1 --delta 1e-6 --pairs 200
+    """
+    with guarded():
+        made = dpcov.plan(
+            n=rows,
+            p=columns,
+            epsilon=epsilon,
+            delta=delta,
+            max_pairs=pairs,
+            neighbors=neighbors.value,
+        )
+        needed = None if correlation is None else made.rows_needed(correlation)
+        if as_json:
+            print_json(_for_machines(made, needed))
+            return
+        console = new_console()
+        console.print(f"{rows:,} rows, {columns:,} columns, {made.promise}")
+        console.print(_table(made))
+        console.print(_advice(made))
+        if needed is not None:
+            console.print(f"A correlation of {correlation:g} takes {needed:,} rows.")
+
+
+def _advice(made: dpcov.Plan) -> str:
+    """Return the advice with the options of the command in it."""
+    return made.advice.replace(
+        f"Use mechanism='pairs' with max_pairs={made.max_pairs}", f"Use --pairs {made.max_pairs}"
+    ).replace("Use mechanism='dense'", "Release all pairs, without --pairs")
+
+
+def _table(made: dpcov.Plan) -> Table:
+    table = Table()
+    table.add_column("mechanism")
+    for heading in ("noise", "shown 1 in 2", "shown 9 in 10"):
+        table.add_column(heading, justify="right")
+    for outlook in made.outlooks:
+        table.add_row(
+            outlook.mechanism,
+            f"{outlook.noise_scale:.3g}",
+            _shown(outlook.shown_half),
+            _shown(outlook.shown_most),
+        )
+    return table
+
+
+def _shown(correlation: float) -> str:
+    return f"{correlation:.3g}" if correlation <= 1 else "none"
+
+
+def _for_machines(made: dpcov.Plan, needed: int | None) -> dict[str, object]:
+    def shown(correlation: float) -> float | None:
+        return correlation if correlation <= 1 else None
+
+    return {
+        "promise": str(made.promise),
+        "n_rows": made.n_rows,
+        "n_columns": made.n_columns,
+        "max_pairs": made.max_pairs,
+        "mechanisms": [
+            {
+                "name": outlook.mechanism,
+                "noise": outlook.noise_scale,
+                "shown_half": shown(outlook.shown_half),
+                "shown_most": shown(outlook.shown_most),
+            }
+            for outlook in made.outlooks
+        ],
+        "recommended": made.recommended,
+        "advice": made.advice,
+        "rows_needed": needed,
+    }

@@ -1,0 +1,79 @@
+"""What is printed about a release: the promise in words, and what was found.
+
+Owns these words for the terminal. They are made from a card and from edges, which are public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpcov.cli.terminal import printable
+
+__all__ = ["edges_table", "findings", "promise"]
+
+_SHOWN = 10
+
+
+def promise(card: Mapping[str, Any]) -> Group:
+    """Return what is promised, or that nothing is."""
+    guarantee, data = card["guarantee"], card["data"]
+    who = "reports" if card.get("model") == "local" else "rows"
+    lines: list[RenderableType] = []
+    if card["identity"].get("name"):
+        lines.append(Text(printable(card["identity"]["name"]), style="bold"))
+    lines.append(Text(f"{data['n_rows']:,} {who}, {data['n_columns']:,} columns.\n"))
+    if not guarantee["holds"]:
+        lines.append(Text("NOTHING IS PROMISED: a simulation with a seed.", style="bold red"))
+        lines.append(Text("Do not publish it.\n"))
+        return Group(*lines)
+    lines.append(Text(f"Promised: {printable(guarantee['statement'])}.", style="bold"))
+    lines.append(Text(printable(guarantee["in_words"])))
+    attack = guarantee["attack"]
+    lines.append(
+        Text(
+            "An attacker who knows everything else, and accepts "
+            f"{100 * attack['false_alarm']:g} % false alarms, detects one person with "
+            f"probability at most {math.ceil(1000 * attack['power'] - 1e-9) / 10:g} %.\n"
+        )
+    )
+    return Group(*lines)
+
+
+def findings(card: Mapping[str, Any], edges: Sequence[Sequence[str | float]], fdr: str) -> Group:
+    """Return what was found and what could not have been."""
+    smallest = card["estimate"]["smallest_detectable_correlation"]
+    lines: list[RenderableType] = []
+    if edges:
+        pairs = "1 related pair" if len(edges) == 1 else f"{len(edges):,} related pairs"
+        lines.append(Text(f"{pairs}{fdr}; the surest:", style="bold"))
+        lines.append(edges_table(edges[:_SHOWN]))
+    else:
+        lines.append(Text(f"No pair of columns is related{fdr}.", style="bold"))
+    which = "No correlation, however strong," if smallest is None else None
+    which = which or f"A correlation of {smallest:.2g}"
+    lines.append(Text(f"{which} would have stood out with probability one half.\n"))
+    return Group(*lines)
+
+
+def edges_table(edges: Iterable[Sequence[str | float]]) -> Table:
+    """Return pairs, values, standard errors and q-values as a table."""
+    table = Table()
+    for heading in ("column", "column"):
+        table.add_column(heading, overflow="ellipsis", max_width=30)
+    for heading in ("value", "± std. error", "q-value"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for first, second, value, error, q_value in edges:
+        table.add_row(
+            Text(printable(str(first))),
+            Text(printable(str(second))),
+            f"{float(value):+.4g}",
+            f"{float(error):.2g}",
+            f"{float(q_value):.2g}",
+        )
+    return table

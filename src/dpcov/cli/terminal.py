@@ -1,0 +1,134 @@
+"""What every command shares: errors in one line, warnings, exit codes, machine output.
+
+Owns the border to the terminal. No traceback is ever printed: its frames, and the messages
+of other libraries, may hold people's rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from dpcov import errors
+
+__all__ = [
+    "FAILED",
+    "INTERNAL",
+    "STOPPED",
+    "USAGE",
+    "guarded",
+    "new_console",
+    "print_json",
+    "printable",
+    "tell",
+]
+
+FAILED, USAGE, INTERNAL, STOPPED = 1, 2, 3, 130
+"""Exit codes: refused or failed, wrong usage, a fault of dpcov, Ctrl-C."""
+
+_WARNINGS = [
+    value
+    for name, value in vars(errors).items()
+    if name in errors.__all__ and issubclass(value, Warning)
+]
+_OURS = (typer.Exit, typer.Abort, typer.BadParameter)
+
+
+@contextmanager
+def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
+    """Turn whatever goes wrong into one line on the error stream and an exit code.
+
+    Parameters
+    ----------
+    undone : str
+        What to say after Ctrl-C.
+    """
+    with _shown_warnings():
+        try:
+            yield
+        except _OURS:
+            raise
+        except errors.DpcovError as error:
+            _fail(str(error), FAILED)
+        except KeyboardInterrupt:
+            _fail(f"Stopped. {undone}", STOPPED)
+        except BrokenPipeError:  # whoever read the output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(FAILED) from None
+        except OSError as error:
+            # Of the error itself, only what cannot hold data: the system's words and a name.
+            where = "" if error.filename is None else f": {error.filename}"
+            _fail(f"{error.strerror or type(error).__name__}{where}", FAILED)
+        except MemoryError:
+            _fail("There is not enough memory.", FAILED)
+        except Exception as error:
+            _fail(
+                f"internal error: {type(error).__name__} at {_place(error)}. Its message is not "
+                "shown because it may hold data. Please report it.",
+                INTERNAL,
+            )
+
+
+def tell(message: str) -> None:
+    """Write one line to the error stream, where it does not get into a result."""
+    typer.echo(f"dpcov: {printable(message)}", err=True)
+
+
+def printable(text: str) -> str:
+    r"""Return text in one line that cannot steer a terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31m\nb")
+    'a [31m b'
+    """
+    safe = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(safe.split())
+
+
+def print_json(value: Any) -> None:
+    """Print a value for machines."""
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def new_console() -> Console:
+    """Return the console of results. It has no colour when it is piped."""
+    return Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
+
+
+def _fail(message: str, code: int) -> None:
+    tell(message)
+    raise typer.Exit(code) from None
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f"{file}:{trace.tb_lineno}"
+
+
+@contextmanager
+def _shown_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        # Other libraries' warnings may hold data.
+        warnings.simplefilter("ignore")
+        for category in _WARNINGS:
+            warnings.simplefilter("always", category)
+        warnings.showwarning = _show_warning
+        yield
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    tell(f"warning: {message}")

@@ -1,0 +1,302 @@
+"""The commands one by one, in this process."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dpcov
+from dpcov.cli.app import app
+from dpcov.report import write_folder
+from report import releases
+
+PROMISE = ("--epsilon", "1", "--delta", "1e-6")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    place = tmp_path_factory.mktemp("published")
+    for make in (releases.dense, releases.pairs, releases.simulated):
+        release = make()
+        write_folder(release, release.estimate(), place / make.__name__, name="Survey")
+    return place
+
+
+@pytest.fixture
+def rows(tmp_path):
+    np.save(tmp_path / "rows.npy", releases.table())
+    return tmp_path / "rows.npy"
+
+
+def test_the_help_is_a_short_manual():
+    text = run("--help").output
+    for word in ("release", "verify", "Exit codes", "130", "--install-completion"):
+        assert word in text
+
+
+def test_a_plan_is_a_table_and_one_sentence():
+    result = run("plan", "--rows", 20_000, "--columns", 300, *PROMISE, "--pairs", 200)
+    assert result.exit_code == 0
+    assert "Use --pairs 200: a correlation of" in result.output
+
+
+def test_a_plan_for_machines_has_the_numbers_of_the_library():
+    asked = ("--rows", 20_000, "--columns", 30, *PROMISE, "--correlation", 0.1, "--json")
+    found = json.loads(run("plan", *asked).stdout)
+    plan = dpcov.plan(n=20_000, p=30, epsilon=1.0, delta=1e-6)
+    assert found["mechanisms"][0]["shown_half"] == plan.outlook("dense").shown_half
+    assert found["rows_needed"] == plan.rows_needed(0.1)
+
+
+def test_a_plan_of_the_local_model_needs_no_delta():
+    result = run("plan", "--rows", 20_000, "--columns", 3, "--epsilon", 2, "--neighbors", "local")
+    assert result.exit_code == 0
+    assert "cap" in result.output
+
+
+def test_an_impossible_plan_is_refused_in_one_line():
+    result = run("plan", "--rows", 20_000, "--columns", 3, "--epsilon", 0, "--delta", 1e-6)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("dpcov: epsilon must")
+    assert result.stderr.count("\n") == 1
+
+
+def test_columns_that_are_no_numbers_are_left_out_and_named(tmp_path):
+    import pandas as pd
+
+    pd.DataFrame({"a": [1.5], "nickname": ["Ann"]}).to_parquet(tmp_path / "t.parquet")
+    result = run("columns", tmp_path / "t.parquet")
+    assert '[columns."a"]   # number' in result.stdout
+    assert "nickname" not in result.stdout
+    assert "left out, since they are no numbers: nickname" in result.stderr
+    assert "Ann" not in result.output
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        ("--row-norm", 2, "--private-radius"),
+        (),
+        ("--row-norm", "long"),
+        ("--row-norm", 2, "--neighbors", "local"),
+    ],
+)
+def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated):
+    result = run("release", rows, *PROMISE, "--out", tmp_path / "out", *stated)
+    assert result.exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("stated", "why"),
+    [
+        (("--row-norm", -1), "row_norm must"),
+        (("--row-norm", 2, "--fdr", 2), "fdr must"),
+        (("--row-norm", 2, "--date", "soon"), "date must"),
+        (("--row-norm", 2, "--unit", "x9"), "unit needs rows_per_unit"),
+        (("--private-radius", "--radius-share", 5), "share must"),
+        (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
+        (("--pairs", 3, "--private-radius"), "pairs mechanism needs no row norm"),
+    ],
+)
+def test_what_the_library_refuses_is_one_line_and_code_1(rows, tmp_path, stated, why):
+    result = run("release", rows, *PROMISE, "--out", tmp_path / "out", *stated)
+    assert result.exit_code == 1
+    assert why in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
+
+
+def test_covariances_are_about_a_paid_mean_unless_another_center_is_asked_for(rows, tmp_path):
+    for place, stated in enumerate([(), ("--center", "public"), ("--center", "differences")]):
+        out = tmp_path / str(place)
+        asked = ("--row-norm", 4, *PROMISE, "--out", out, "-q", *stated)
+        assert run("release", rows, *asked).exit_code == 0
+    centers = [
+        dpcov.Release.load(tmp_path / str(place) / "release.npz").provenance.center
+        for place in range(3)
+    ]
+    assert centers == ["private", "public", "differences"]
+
+
+def test_everything_that_can_be_learned_is_learned_and_paid_for(rows, tmp_path):
+    learn = ("--private-radius", "--radius-share", 0.3, "--private-scales")
+    result = run("release", rows, *PROMISE, *learn, "--out", tmp_path / "out", "--json")
+    card = json.loads(result.stdout)["card"]
+    names = [step["name"] for step in card["mechanism"]["steps"]]
+    assert names == ["radius", "scales", "radius in these scales", "moments"]
+
+
+def test_a_warning_goes_to_the_error_stream(rows, tmp_path):
+    asked = ("--epsilon", 1, "--delta", 0.1, "--row-norm", 4, "--out", tmp_path / "out", "--json")
+    result = run("release", rows, *asked)
+    json.loads(result.stdout)
+    assert "dpcov: warning: delta = 0.1 is above 1 / n_rows" in result.stderr
+
+
+def test_a_fault_of_ours_shows_neither_message_nor_traceback(rows, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("somebody's row: 4711")
+
+    monkeypatch.setattr(dpcov, "release", fail)
+    result = run("release", rows, "--row-norm", 2, *PROMISE, "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert "internal error: RuntimeError at test_commands.py:" in result.stderr
+    assert "4711" not in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_estimate_is_free_and_may_be_written(written, tmp_path):
+    file = written / "dense" / "release.npz"
+    asked = ("--rule", "soft", "--level", "2.5", "--psd", "clip")
+    result = run("estimate", file, *asked, "--out", tmp_path / "soft")
+    assert result.exit_code == 0
+    card = json.loads((tmp_path / "soft" / "card.json").read_text())
+    assert (card["estimate"]["rule"], card["estimate"]["level"]) == ("soft", 2.5)
+    assert card["estimate"]["psd"] == "clip"
+    assert card["identity"]["name"] == "Survey"
+    assert run("verify", tmp_path / "soft").exit_code == 0
+
+
+def test_an_estimate_for_machines_has_the_edges_of_the_library(written):
+    file = written / "pairs" / "release.npz"
+    found = json.loads(run("estimate", file, "--fdr", "0.01", "--json").stdout)
+    edges = dpcov.Release.load(file).estimate(fdr=0.01).edges(0.01)
+    assert found["edges"] == [list(edge) for edge in edges]
+
+
+def test_a_release_of_pairs_has_no_rule(written):
+    assert run("estimate", written / "pairs" / "release.npz", "--rule", "soft").exit_code == 2
+
+
+@pytest.mark.parametrize("file", ["card.json", "nothing.npz"])
+def test_what_is_no_release_is_refused(written, file):
+    result = run("estimate", written / "dense" / file)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_simulation_is_shown_as_one(written):
+    assert "NOTHING IS PROMISED" in run("show", written / "simulated").stdout
+
+
+def test_an_altered_file_fails_verification_and_is_named(written, tmp_path):
+    release = releases.dense()
+    write_folder(release, release.estimate(), tmp_path / "out")
+    with (tmp_path / "out" / "edges.csv").open("a") as file:
+        file.write("x0,x4,9,0.1,0\n")
+    for command in ("verify", "show"):
+        result = run(command, tmp_path / "out")
+        assert result.exit_code == 1
+        assert "dpcov: edges.csv was altered" in result.stderr
+        assert "+9" not in result.stdout
+    assert json.loads(run("verify", tmp_path / "out", "--json").stdout)["holds"] is False
+
+
+def test_a_card_is_printed_in_each_format(written):
+    folder = written / "dense"
+    written_words = (folder / "card.md").read_text().partition("## Files")[0]
+    assert run("card", folder).stdout.startswith(written_words)
+    assert run("card", folder, "--format", "json").stdout == (folder / "card.json").read_text()
+    entry = run("card", folder, "--format", "opendp-registry")
+    assert json.loads(entry.stdout)["deployment"]["basic"]["name"] == "Survey"
+    assert "fill in by hand" in entry.stderr
+
+
+def test_a_simulation_gets_no_entry_of_the_registry(written):
+    result = run("card", written / "simulated", "--format", "opendp-registry")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "promises nothing" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "card"])
+def test_a_folder_that_is_none_is_refused(tmp_path, command):
+    result = run(command, tmp_path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "has no card.json" in result.stderr
+
+
+def test_a_promise_that_the_release_does_not_keep_is_not_shown(tmp_path):
+    release = releases.dense()
+    write_folder(release, release.estimate(), tmp_path / "out")
+    file = tmp_path / "out" / "card.json"
+    file.write_text(file.read_text().replace('"epsilon": 1.0', '"epsilon": 0.1'))
+    result = run("show", tmp_path / "out")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "another guarantee.epsilon than the release" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "card"])
+def test_a_card_with_holes_is_refused(written, tmp_path, command):
+    card = json.loads((written / "dense" / "card.json").read_text())
+    card["guarantee"] = {}
+    shutil.copytree(written / "dense", tmp_path / "out")
+    (tmp_path / "out" / "card.json").write_text(json.dumps(card))
+    result = run(command, tmp_path / "out")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "altered" in result.stderr or "the card states another" in result.stderr
+
+
+def test_a_hostile_name_cannot_steer_the_terminal(tmp_path):
+    names = ["\x1b[31mred", "[bold]x[/bold]", "c", "d", "e"]
+    release = releases.dense(columns=names)
+    write_folder(release, release.estimate(), tmp_path / "out", name="\x1b]0;title\x07")
+    shown = run("show", tmp_path / "out").stdout
+    assert "\x1b" not in shown
+    assert "[bold]x[/bold]" in shown
+
+
+def test_a_plan_of_reports_takes_public_facts(tmp_path):
+    (tmp_path / "c.toml").write_text('[columns."a"]\nlower = 0\nupper = 10\n')
+    result = run("local", "plan", "--columns", tmp_path / "c.toml", "--epsilon", 2)
+    plan = dpcov.local.Plan.from_json(result.stdout)
+    assert (plan.columns, plan.shift, plan.scale) == (("a",), (5.0,), (5.0,))
+
+
+def test_a_report_of_one_person_for_another_plan_is_refused(tmp_path):
+    for name, epsilon in (("one", 2), ("two", 3)):
+        asked = ("--columns", "a,b", "--row-norm", 1, "--epsilon", epsilon)
+        (tmp_path / f"{name}.json").write_text(run("local", "plan", *asked).stdout)
+    (tmp_path / "rows.csv").write_text("a,b\n0,0\n")
+    reports = tmp_path / "reports.bin"
+    made = run(
+        "local",
+        "randomize",
+        tmp_path / "rows.csv",
+        "--plan",
+        tmp_path / "one.json",
+        "--out",
+        reports,
+    )
+    assert made.exit_code == 0
+    collected = run(
+        "local", "collect", reports, "--plan", tmp_path / "two.json", "--out", tmp_path / "out"
+    )
+    assert collected.exit_code == 1
+    assert "another plan" in collected.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        ("--out", "new", "--fdr", 2),
+        ("--out", "new", "--date", "soon"),
+        ("--out", "."),
+        ("--out", "nowhere/new"),
+        ("--out", "rows.npy", "--force"),
+    ],
+)
+def test_what_can_be_refused_is_refused_before_anything_is_spent(rows, stated, monkeypatch):
+    spent = []
+    monkeypatch.chdir(rows.parent)
+    monkeypatch.setattr(dpcov, "release", lambda *_, **__: spent.append(1))
+    result = run("release", rows, "--row-norm", 4, *PROMISE, *stated)
+    assert (result.exit_code, spent) == (1, [])
+    assert [path.name for path in rows.parent.iterdir()] == ["rows.npy"]
