@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check docs format bench clean
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned"
 	@echo "make test    run the tests"
 	@echo "make check   lint, format, types, layers"
+	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
 	@echo "make bench   print the benchmark tables"
 	@echo "make clean   remove .venv and caches"
@@ -30,6 +31,10 @@ check: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory docs
+
+docs: $(READY)
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 format: $(READY)
 	$(BIN)/ruff check --fix

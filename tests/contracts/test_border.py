@@ -52,7 +52,7 @@ def test_a_module_defines_what_it_exports(name):
 
 def test_importing_dpcov_loads_nothing_heavy():
     heavy = ["scipy", "pandas", "polars", "pyarrow", "narwhals", "cryptography", "typer", "rich"]
-    heavy += ["matplotlib", "jinja2"]
+    heavy += ["matplotlib", "jinja2", "dask"]
     code = f"import dpcov, sys; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -67,7 +67,8 @@ def scaled_to_norm(covariance: Array, row_norm: float = 1.0, quantile: float = 0
     """Scale a covariance so that Gaussian rows are rarely longer than `row_norm`.
 
     The squared norm of a row has mean tr U and variance 2 tr U²; the scale puts the given
-    quantile of a normal with these moments at `row_norm`². Longer rows are to be clipped.
+    quantile of a normal with these moments at the square of `row_norm`. Longer rows are to be
+    clipped.
 
     Examples
     --------
