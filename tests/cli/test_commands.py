@@ -96,10 +96,10 @@ def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated)
 @pytest.mark.parametrize(
     ("stated", "why"),
     [
-        (("--row-norm", -1), "row_norm must"),
+        (("--row-norm", -1), "--row-norm must"),
         (("--row-norm", 2, "--fdr", 2), "fdr must"),
         (("--row-norm", 2, "--date", "soon"), "date must"),
-        (("--row-norm", 2, "--unit", "x9"), "unit needs rows_per_unit"),
+        (("--row-norm", 2, "--unit", "x9"), "unit needs --rows-per-unit"),
         (("--private-radius", "--radius-share", 5), "share must"),
         (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
         (("--pairs", 3, "--private-radius"), "pairs mechanism needs no row norm"),

@@ -421,3 +421,21 @@ def test_the_largest_epsilon_survives_a_file(tmp_path):
     release = dpcov.release(WORK, epsilon=1e6, delta=1e-6, row_norm=PrivateRadius())
     release.save(tmp_path / "r.npz")
     assert dpcov.Release.load(tmp_path / "r.npz") == release
+
+
+def test_bounds_far_beyond_the_stated_scales_are_noticed_before_anything_is_spent():
+    facts = {f"x{i}": {"lower": 0, "upper": 100, "center": 5, "scale": 2} for i in range(3)}
+    with pytest.raises(ParameterError, match=r"typical row has about 1\.73.*PrivateRadius"):
+        dpcov.release(WORK, epsilon=1, delta=1e-6, columns=facts)
+    dpcov.release(WORK, epsilon=1, delta=1e-6, columns=facts, row_norm=PrivateRadius())
+
+
+def test_a_list_of_columns_is_columns():
+    release = dpcov.release(table(), epsilon=1, delta=1e-6, columns=list(FACTS), row_norm=3.0)
+    assert release.columns == ("age", "income", "score")
+
+
+@pytest.mark.parametrize("wish", [PrivateRadius, "private"])
+def test_a_radius_that_is_not_made_is_asked_for(wish):
+    with pytest.raises(ParameterError, match=r"dpcov\.PrivateRadius\(\)"):
+        dpcov.release(WORK, epsilon=1, delta=1e-6, row_norm=wish)

@@ -74,10 +74,12 @@ def test_the_tables_have_the_numbers_of_the_estimate(folder, estimate):
 def test_the_edges_are_those_of_the_estimate(folder, estimate):
     with (folder / "edges.csv").open(encoding="utf-8", newline="") as file:
         heading, *rows = csv.reader(file)
-    assert heading == ["first", "second", "value", "standard_error", "q_value"]
+    assert heading == ["first", "second", "value", "standard_error", "q_value", "estimate"]
     edges = list(estimate.edges(0.01))
     assert len(edges) >= 1
-    assert [(r[0], r[1], *map(float, r[2:])) for r in rows] == [tuple(edge) for edge in edges]
+    assert [(r[0], r[1], *map(float, r[2:5])) for r in rows] == [tuple(edge) for edge in edges]
+    frame = estimate.to_frame()
+    assert [float(r[5]) for r in rows] == [frame.loc[r[0], r[1]] for r in rows]
 
 
 def test_the_release_can_be_read_back(folder, estimate):

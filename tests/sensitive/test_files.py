@@ -383,3 +383,10 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(kind, tmp_path):
 
     rows = np.random.default_rng(0).normal(size=(1_000_000, 10))
     assert megabytes(rows) - megabytes(rows[:200_000]) < 30, "the rows between have 61 MB"
+
+
+def test_a_file_with_semicolons_is_told_from_one_column(tmp_path):
+    path = tmp_path / "euro.csv"
+    path.write_text("age;income\n30;1000\n")
+    with pytest.raises(InputError, match="separated by them"):
+        open_source(path)

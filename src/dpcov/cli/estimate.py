@@ -17,7 +17,7 @@ from dpcov.cli.terminal import guarded, new_console, print_json
 from dpcov.errors import FolderError
 from dpcov.report.card import make_card
 from dpcov.report.folder import Identity
-from dpcov.report.verification import read_card
+from dpcov.report.verification import RELEASE_FILE, read_card
 
 __all__ = ["estimate"]
 
@@ -28,10 +28,11 @@ class _Rule(str, Enum):
     SOFT = "soft"
     SCAD = "scad"
     ADAPTIVE_LASSO = "adaptive-lasso"
+    EMPIRICAL_BAYES = "empirical-bayes"
 
 
 def estimate(
-    file: Annotated[Path, typer.Argument(help="A release.npz.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="A release.npz, or its folder.", show_default=False)],
     rule: Annotated[
         _Rule | None, typer.Option(help="How entries are shrunk.", show_default="auto")
     ] = None,
@@ -101,7 +102,7 @@ def estimate(
 
 
 def _load(file: Path) -> dpcov.Release | dpcov.PairsRelease:
-    return dpcov.Release.load(file)
+    return dpcov.Release.load(file / RELEASE_FILE if file.is_dir() else file)
 
 
 def _level(text: str) -> str | float:
@@ -114,7 +115,7 @@ def _level(text: str) -> str | float:
 def _identity_beside(file: Path) -> Identity:
     """Return the identity in the card beside a release, if there is one."""
     try:
-        stated = read_card(file.parent)["identity"]
+        stated = read_card(file if file.is_dir() else file.parent)["identity"]
         return Identity(*(str(stated[name]) for name in ("name", "curator", "description", "date")))
     except (FolderError, KeyError):
         return Identity()

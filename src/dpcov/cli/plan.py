@@ -61,6 +61,10 @@ def plan(
         console.print(f"{rows:,} rows, {columns:,} columns, {made.promise}")
         console.print(_table(made))
         console.print(_advice(made))
+        console.print(
+            "For columns of equal variance about a known center, rows clipped at their usual "
+            "length, one row for each person. Wider bounds and several rows per person show less."
+        )
         if needed is not None:
             console.print(f"A correlation of {correlation:g} takes {needed:,} rows.")
 

@@ -68,12 +68,12 @@ def edges_table(edges: Iterable[Sequence[str | float]]) -> Table:
         table.add_column(heading, overflow="ellipsis", max_width=30)
     for heading in ("value", "± std. error", "q-value"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for first, second, value, error, q_value in edges:
+    for first, second, value, error, q_value, *_ in edges:
         table.add_row(
             Text(printable(str(first))),
             Text(printable(str(second))),
             f"{float(value):+.4g}",
-            f"{float(error):.2g}",
+            f"{float(error):.3g}",
             f"{float(q_value):.2g}",
         )
     return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -39,6 +40,17 @@ _WARNINGS = [
     for name, value in vars(errors).items()
     if name in errors.__all__ and issubclass(value, Warning)
 ]
+# What the library calls its parameters, and what they are called here.
+_OPTIONS = {
+    r"(?:row_norm=)?dpcov\.PrivateRadius\(\)": "--private-radius",
+    r"\b(missing|neighbors|center|scales)='([\w-]+)'": r"--\1 \2",
+    r"\bselect=": "the columns file",
+    r"\bcolumns=": "--columns",
+    r"\brows_per_unit\b=?": "--rows-per-unit",
+    r"\bmax_pairs\b=?": "--pairs",
+    r"\brow_norm\b=?": "--row-norm",
+    r"\bunit=": "--unit",
+}
 _OURS = (typer.Exit, typer.Abort, typer.BadParameter)
 
 
@@ -57,7 +69,7 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
         except _OURS:
             raise
         except errors.DpcovError as error:
-            _fail(str(error), FAILED)
+            _fail(_in_options(str(error)), FAILED)
         except KeyboardInterrupt:
             _fail(f"Stopped. {undone}", STOPPED)
         except BrokenPipeError:  # whoever read the output has seen enough
@@ -75,6 +87,19 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
                 "shown because it may hold data. Please report it.",
                 INTERNAL,
             )
+
+
+def _in_options(message: str) -> str:
+    """Say options of the command where the library says its parameters.
+
+    Examples
+    --------
+    >>> _in_options("row_norm= is needed, or missing='center'.")
+    '--row-norm is needed, or --missing center.'
+    """
+    for python, option in _OPTIONS.items():
+        message = re.sub(python, option, message)
+    return message
 
 
 def tell(message: str) -> None:

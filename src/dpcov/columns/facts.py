@@ -74,7 +74,8 @@ class Column:
         if self.center is None:
             raise ParameterError(
                 f"Column {self.name!r} states no facts: give lower and upper, or center and scale. "
-                "They must come from knowledge, such as the questionnaire, and not from the data."
+                "They must come from knowledge, such as the questionnaire, and not from the data. "
+                "Or delete the column from the list if it is not to be used."
             )
 
     @property

@@ -32,7 +32,7 @@ _HEADING = """\
 #   lower, upper    cells beyond them are read as the bound; the closer, the less noise
 # or
 #   center, scale   a typical value and a typical deviation
-# or all four. Delete the columns that are not to be used.
+# or all four, with a private radius. Delete the columns that are not to be used.
 """
 
 
@@ -78,7 +78,7 @@ def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
     #   lower, upper    cells beyond them are read as the bound; the closer, the less noise
     # or
     #   center, scale   a typical value and a typical deviation
-    # or all four. Delete the columns that are not to be used.
+    # or all four, with a private radius. Delete the columns that are not to be used.
     <BLANKLINE>
     [columns."age"]   # whole number
     # lower =

@@ -6,6 +6,7 @@ the mechanism. Nothing is spent when a step before the noise fails.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,8 @@ from dpcov.sensitive.units import limit_rows
 from dpcov.sensitive.working import Reading, WorkingSource
 
 __all__ = ["release"]
+
+_LONG_CORNER = 2.0
 
 Facts = Columns | Mapping[str, Mapping[str, float]] | str | os.PathLike[str] | Sequence[str]
 Progress = bool | Callable[[str, int, "int | None"], None]
@@ -192,8 +195,9 @@ def release(
         Public facts of the columns to be used: see `dpcov.Columns`. Or column names; by
         default the table's own, or ``x0, x1, …``.
     missing : {"refuse", "center"}
-        What to do with missing and infinite cells: raise, or read them as the center; for
-        pairs, let them have no sign. Either pulls variances and correlations toward zero.
+        What to do with missing and infinite cells: raise, or read them as the stated center,
+        which should then be close to the mean; for pairs, let them have no sign, which pulls
+        correlations toward zero.
     unit : str, optional
         The column that says whose row it is, when one person has several. The promise is then
         about all rows of one unit together. The column is not released.
@@ -343,7 +347,7 @@ def _choose(stated: Stated, source: RowSource, promise: ApproxDP) -> str:
 def _dense_options(stated: Stated, facts: Columns | None, missing: str) -> DenseOptions:
     row_norm = stated.row_norm
     if row_norm is None and facts is not None:
-        row_norm = facts.largest_norm
+        row_norm = _corner(facts)
     if row_norm is None:
         raise ParameterError(
             "row_norm is needed: a public bound on the Euclidean norm of a row, from knowledge and "
@@ -360,6 +364,19 @@ def _dense_options(stated: Stated, facts: Columns | None, missing: str) -> Dense
         rows_per_unit=stated.rows_per_unit,
         missing=missing,
     )
+
+
+def _corner(facts: Columns) -> float | None:
+    """Return the largest norm within the bounds, unless it is far beyond a typical row's."""
+    norm, typical = facts.largest_norm, math.sqrt(len(facts))
+    if norm is not None and norm > _LONG_CORNER * typical:
+        raise ParameterError(
+            f"The bounds allow rows of norm {norm:.3g} in the units of the stated scales, where a "
+            f"typical row has about {typical:.3g}: noise would be {(norm / typical) ** 2:.0f} "
+            "times what it need be. Pass row_norm=dpcov.PrivateRadius(), or a row_norm= from "
+            "knowledge."
+        )
+    return norm
 
 
 def _release_pairs(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.columns import Columns
+from dpcov.columns import Column, Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.radius import PrivateRadius
@@ -51,6 +51,10 @@ class Stated:
             check_choice("scales", self.scales, ("public", "private", "none"))
         if not isinstance(self.heavy_tails, bool):
             raise ParameterError("heavy_tails must be True or False.")
+        if isinstance(self.row_norm, (str, type)):
+            raise ParameterError(
+                "row_norm must be a number, or dpcov.PrivateRadius() to choose it and pay for it."
+            )
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=10**6)
         if facts is not None and (_is_numeric(self.center) or _is_numeric(self.scales)):
             raise ParameterError(
@@ -160,6 +164,8 @@ def read_facts(
     """Return public facts if `columns` states any; None if it is names, or nothing."""
     if isinstance(columns, Columns):
         return columns
+    if isinstance(columns, (list, tuple)) and any(isinstance(each, Column) for each in columns):
+        return Columns(columns)
     if isinstance(columns, Mapping):
         return Columns.from_mapping(columns)
     if isinstance(columns, (str, os.PathLike)):

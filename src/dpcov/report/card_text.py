@@ -91,7 +91,7 @@ def _promise(card: Mapping[str, Any]) -> Iterator[str]:
     more = ""
     if unit["column"] is None and card["model"] == "central":
         more = " Somebody with several rows is protected less."
-    yield f"Protected is {_plain(unit['is'])}.{more}\n"
+    yield f"What is protected: {_plain(unit['is'])}.{more}\n"
     yield "### What an attacker can learn about one person\n"
     yield from _can_learn(guarantee)
     yield "\n### What an attacker cannot learn about one person\n"
@@ -170,7 +170,10 @@ def _estimate(card: Mapping[str, Any]) -> Iterator[str]:
     yield "## What can be seen in it\n"
     yield (
         f"The estimate keeps {estimate['pairs_kept']:,} of {size * (size - 1) // 2:,} pairs of "
-        "columns as related. It was computed from the release alone and costs no privacy."
+        "columns as related. It was computed from the release alone and costs no privacy. "
+        "Values and standard errors in `edges.csv` are those of the release, which has noise but "
+        "no bias; `covariance.csv` and the column `estimate` hold the estimate, which is shrunk "
+        "toward what the noise allows to say."
     )
     smallest = estimate["smallest_detectable_correlation"]
     if smallest is None:

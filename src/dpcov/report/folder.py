@@ -127,7 +127,7 @@ def fill_folder(
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     release.save(folder / RELEASE_FILE)
     write_covariance(estimate, folder)
-    write_edges(estimate.edges(fdr), folder / "edges.csv")
+    write_edges(estimate.edges(fdr), estimate, folder / "edges.csv")
     about = vars(identity)
     # The page cannot hold its own digest, nor that of the card: it shows those of the data.
     card = make_card(release, estimate, **about, files=_digests(folder))

@@ -40,10 +40,22 @@ def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
     _write_parquet(folder / "covariance.parquet", table)
 
 
-def write_edges(edges: Edges, path: Path) -> None:
-    """Write the related pairs, the surest first."""
-    heading = ["first", "second", "value", "standard_error", "q_value"]
-    rows = ((_text(edge.first), _text(edge.second), *edge[2:]) for edge in edges)
+def write_edges(edges: Edges, estimate: AnyEstimate, path: Path) -> None:
+    """Write the related pairs, the surest first: as released, and as in the estimate."""
+    heading = ["first", "second", "value", "standard_error", "q_value", "estimate"]
+    place = {name: number for number, name in enumerate(estimate.columns)}
+    matrix: Any = (
+        estimate.covariance_sparse if isinstance(estimate, PairsEstimate) else estimate.covariance
+    )
+    rows = (
+        (
+            _text(edge.first),
+            _text(edge.second),
+            *edge[2:],
+            float(matrix[place[edge.first], place[edge.second]]),
+        )
+        for edge in edges
+    )
     _write_csv(path, heading, rows)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy.typing as npt
 
 from dpcov.errors import InputError
-from dpcov.sensitive.sources.blocks import Part, cut_blocks, expect_rows
+from dpcov.sensitive.sources.blocks import Part, cut_blocks, expect_rows, read_ahead
 from dpcov.sensitive.sources.choice import Choice
 from dpcov.sensitive.sources.keys import KeyOrder, check_keys
 
@@ -33,6 +33,9 @@ class BatchSource(ABC):
         What the table is called in messages.
     """
 
+    _is_slow = False
+    """Whether reading takes so long that it should go on while sums are made."""
+
     def __init__(self, choice: Choice, n_rows: int, name: str) -> None:
         self.columns = choice.names
         self.n_rows: int | None = n_rows
@@ -42,7 +45,8 @@ class BatchSource(ABC):
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks, whatever the batches."""
         blocks = cut_blocks(self._parts(), n_columns=len(self.columns), size=size)
-        return expect_rows(blocks, self._length, self._name)
+        counted = expect_rows(blocks, self._length, self._name)
+        return read_ahead(counted) if self._is_slow else counted
 
     def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield the keys of each batch."""

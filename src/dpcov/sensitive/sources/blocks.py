@@ -7,6 +7,7 @@ row groups can be seen in what follows, and pairs of rows stay pairs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,17 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 
-__all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows"]
+__all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows", "read_ahead"]
 
 Part = Sequence[npt.NDArray[Any]]
 """Some rows: one array of numbers for each column."""
 
-_BATCH_BYTES = 2 << 20
+_BATCH_BYTES = 4 << 20
 _MOST_BATCH_ROWS = 1 << 16
 
 
 def batch_rows(n_columns: int) -> int:
-    """Return how many rows to ask of a library at a time: about 2 MB."""
+    """Return how many rows to ask of a library at a time: about 4 MB."""
     return max(256, min(_MOST_BATCH_ROWS, _BATCH_BYTES // (8 * max(1, n_columns))))
 
 
@@ -52,6 +53,22 @@ def cut_blocks(
                 block, filled = np.empty((size, n_columns), order="F"), 0
     if filled:
         yield block[:filled]
+
+
+def read_ahead(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]:
+    """Yield the blocks, and read the next one on another thread while one is used.
+
+    Examples
+    --------
+    >>> [len(block) for block in read_ahead([np.ones((3, 1)), np.ones((2, 1))])]
+    [3, 2]
+    """
+    iterator = iter(blocks)
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, iterator, None)
+        while (block := coming.result()) is not None:
+            coming = thread.submit(next, iterator, None)
+            yield block
 
 
 def expect_rows(

@@ -30,6 +30,8 @@ _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 class CsvSource(ArrowBatchSource):
     """A CSV file: read once to count its rows, and once for them."""
 
+    _is_slow = True
+
     def __init__(self, path: Path, wanted: Wanted) -> None:
         pyarrow = import_pyarrow()
         self._path = path
@@ -78,6 +80,11 @@ def read_header(path: Path) -> tuple[str, ...]:
             return tuple(reader.schema.names)
 
     labels = read_or_refuse(read, lambda error: _explain(path, error))
+    if len(labels) == 1 and ";" in labels[0]:
+        raise InputError(
+            f"{path.name} has one column, whose name holds semicolons: it seems to be separated by "
+            "them. dpcov reads commas, and points in numbers; save it again like that."
+        )
     if look_like_cells(list(labels)):
         # Stating columns= would not help: the first person would be lost.
         raise InputError(

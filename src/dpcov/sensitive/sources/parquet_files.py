@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["ParquetSource", "read_schema"]
 
 # For each column. Without a buffer Arrow loads whole row groups, which may be whole files.
-_BUFFER_BYTES = 1 << 14
+_BUFFER_BYTES = 1 << 16
 
 
 class ParquetSource(ArrowBatchSource):
     """Parquet files with the same columns and types; their metadata know the rows."""
+
+    _is_slow = True
 
     def __init__(self, files: Sequence[Path], wanted: Wanted) -> None:
         import_pyarrow()
