@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from dpcov.parameters import check_count
 from dpcov.plot.look import AS_WRITTEN, GRAY, NEGATIVE, POSITIVE, find_axes, say, shown_name
-from dpcov.plot.pairs import AnyEstimate, find_pairs
+from dpcov.plot.pairs import AnyEstimate, TrustedPairs, find_pairs
 
 __all__ = ["intervals"]
+
+_FARTHEST = 1.5
 
 
 def intervals(
@@ -63,7 +66,7 @@ def intervals(
     if not len(pairs):
         say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
         return ax
-    strongest = np.argsort(-np.abs(pairs.correlation), kind="stable")[:most]
+    strongest = _strongest(pairs)[:most]
     ax.axvline(0, color=GRAY, linewidth=0.8)
     if max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max()) > 1:
         for end in (-1, 1):  # noise may lead beyond what a correlation can be
@@ -82,7 +85,21 @@ def intervals(
     ax.set_yticks(range(len(names)), names, fontsize=size, **AS_WRITTEN)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
+    reach = max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max())
+    if reach > _FARTHEST:  # intervals of columns that hardly vary would hide all others
+        ax.set_xlim(-_FARTHEST, _FARTHEST)
     ax.set_xlabel(f"correlation with {100 * level:g} % interval")
     if len(strongest) < len(pairs):
         ax.set_title(f"the {len(strongest)} strongest of {len(pairs):,} related pairs")
     return ax
+
+
+def _strongest(pairs: TrustedPairs) -> npt.NDArray[np.intp]:
+    """Return places, those first whose correlation is far from zero for sure.
+
+    By the end of the interval that is nearer to zero; noise can make a correlation as large as
+    it likes where columns hardly vary, and these come last.
+    """
+    nearer = np.minimum(np.abs(pairs.low), np.abs(pairs.high))
+    impossible = np.abs(pairs.correlation) > _FARTHEST
+    return np.lexsort((-np.abs(pairs.correlation), -nearer, impossible))

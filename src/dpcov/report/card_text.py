@@ -21,7 +21,7 @@ _READ = {
 }
 _EXAMPLE = 0.01
 _MISSING = {
-    "refuse": "No cell was missing.",
+    "refuse": "A table with a missing cell would have been refused.",
     "center": "Missing cells were read as the center of their column.",
 }
 
@@ -171,9 +171,9 @@ def _estimate(card: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"The estimate keeps {estimate['pairs_kept']:,} of {size * (size - 1) // 2:,} pairs of "
         "columns as related. It was computed from the release alone and costs no privacy. "
-        "Values and standard errors in `edges.csv` are those of the release, which has noise but "
-        "no bias; `covariance.csv` and the column `estimate` hold the estimate, which is shrunk "
-        "toward what the noise allows to say."
+        "Values and standard errors in `edges.csv` are those of the release, which has noise and "
+        "is not shrunk; `covariance.csv` and the column `estimate` hold the estimate, which is "
+        "shrunk as far as the noise asks for."
     )
     smallest = estimate["smallest_detectable_correlation"]
     if smallest is None:
