@@ -5,7 +5,7 @@ READY := .venv/.ready
 
 .PHONY: help demo test check docs format bench clean
 help:
-	@echo "make demo    simulate a sensitive table, release it, show what was learned"
+	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a report"
 	@echo "make test    run the tests"
 	@echo "make check   lint, format, types, layers"
 	@echo "make docs    build the documentation to build/docs"
@@ -21,7 +21,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/dpcov demo
+	@$(BIN)/dpcov demo --out build/demo --force
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -q

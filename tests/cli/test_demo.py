@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import dpcov
 from dpcov.cli import main
 from dpcov.cli.app import app
+from dpcov.report.verification import verify_folder
 
 
 def run(*arguments):
@@ -18,6 +19,15 @@ def test_the_demo_says_what_was_promised_and_what_was_learned():
     assert result.exit_code == 0
     assert "(1, 1e-06)-differential privacy" in result.output
     assert "Learned:" in result.output
+
+
+def test_the_demo_writes_a_folder_that_holds(tmp_path):
+    out = tmp_path / "demo"
+    assert run("demo", "--people", "3000", "--out", str(out)).exit_code == 0
+    assert verify_folder(out).holds
+    assert (out / "report.html").stat().st_size > 10_000
+    assert run("demo", "--people", "3000", "--out", str(out)).exit_code == 1
+    assert run("demo", "--people", "3000", "--out", str(out), "--force").exit_code == 0
 
 
 @pytest.mark.parametrize(

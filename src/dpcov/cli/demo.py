@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -18,8 +19,11 @@ from rich.panel import Panel
 from rich.table import Table
 
 import dpcov
+from dpcov.cli.options import Force
+from dpcov.cli.terminal import guarded
 from dpcov.errors import DpcovError, NothingDetectableWarning
 from dpcov.privacy import ApproxDP
+from dpcov.report.folder import write_folder
 
 __all__ = ["demo"]
 
@@ -47,6 +51,10 @@ def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy parameter of the release.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Privacy parameter of the release.")] = 1e-6,
     people: Annotated[int, typer.Option(help="Rows of the simulated survey.", min=2)] = 20_000,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the folder that would be published.")
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Simulate a sensitive survey, release its covariance, show what was learned."""
     console = Console(highlight=False)
@@ -71,6 +79,18 @@ def demo(
     console.print(_what_was_learned(survey, estimate, edges))
     for warning in caught:
         console.print(f"[bold]Warning:[/bold] {warning.message}")
+    if out is not None:
+        with guarded():
+            write_folder(
+                release,
+                estimate,
+                out,
+                name="A simulated survey",
+                description="Answers on six topics; answers on one topic are related.",
+                fdr=_FDR,
+                force=force,
+            )
+        console.print(f"\nTo publish: {out}/. Begin with {out / 'report.html'}.", soft_wrap=True)
 
 
 def _simulate_survey(people: int) -> _Survey:
