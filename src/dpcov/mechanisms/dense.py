@@ -16,6 +16,7 @@ from dpcov.mechanisms.radius import PrivateRadius, choose_radius
 from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.mechanisms.squares import (
+    SquaresPlan,
     plan_squares,
     release_mean_squares,
     release_trace,
@@ -29,7 +30,7 @@ from dpcov.sensitive.gram import GramKernel
 from dpcov.sensitive.norm_counts import NormKernel
 from dpcov.sensitive.rows import Missing
 from dpcov.sensitive.sources import MAX_STREAM_ROWS, Rows
-from dpcov.sensitive.square_sums import SquareKernel
+from dpcov.sensitive.square_sums import SquareKernel, SquareSums
 from dpcov.sensitive.working import DifferenceSource, Reading, WorkingSource
 
 __all__ = ["DenseOptions", "release_dense"]
@@ -180,35 +181,30 @@ class _Steps:
         )
 
     def _learn_scales(self, row_norm: float) -> None:
-        plan = plan_squares(
-            multiplier=self._budget.multipliers["scales"],
-            neighbors=self._promise.neighbors,
-            n_rows=self._n_terms,
-            row_norm=row_norm,
-            rows_per_unit=self._options.rows_per_unit,
-        )
-        rows = self._rows
-        kernel = SquareKernel(len(rows.columns), plan.grid, self._options.missing)
-        sums = self._engine.run("scales", rows, kernel)
-        self._steps.append(self._budget.gaussian("scales"))
+        sums, plan = self._sum_squares("scales", row_norm)
         mean_squares, noise = release_mean_squares(sums, plan, self._stream)
         factor = scales_for(mean_squares, noise, self._options.target)
         self._reading = self._reading.rescaled(factor)
 
     def _learn_trace(self, row_norm: float) -> float:
+        sums, plan = self._sum_squares("trace", row_norm, total=True)
+        return release_trace(sums, plan, self._stream)
+
+    def _sum_squares(
+        self, name: str, row_norm: float, *, total: bool = False
+    ) -> tuple[SquareSums, SquaresPlan]:
         plan = plan_squares(
-            multiplier=self._budget.multipliers["trace"],
+            multiplier=self._budget.multipliers[name],
             neighbors=self._promise.neighbors,
             n_rows=self._n_terms,
             row_norm=row_norm,
-            total=True,
+            total=total,
             rows_per_unit=self._options.rows_per_unit,
         )
         rows = self._rows
         kernel = SquareKernel(len(rows.columns), plan.grid, self._options.missing)
-        sums = self._engine.run("trace", rows, kernel)
-        self._steps.append(self._budget.gaussian("trace"))
-        return release_trace(sums, plan, self._stream)
+        self._steps.append(self._budget.gaussian(name))
+        return self._engine.run(name, rows, kernel), plan
 
     def _release(self, row_norm: float, trace: float | None) -> Release:
         rows, options = self._rows, self._options
