@@ -6,7 +6,6 @@ states is the one that its noise pays for.
 
 from __future__ import annotations
 
-import math
 from os import PathLike
 from typing import Any
 
@@ -14,30 +13,12 @@ import numpy as np
 
 from dpcov.columns import Units
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import (
-    ApproxDP,
-    Cap,
-    Neighbors,
-    PureDP,
-    cap_epsilon,
-    frobenius_sensitivity,
-    gaussian_scale,
-    sign_sensitivity,
-    squared_unit_sensitivity,
-)
-from dpcov.privacy.adaptive import adaptive_delta
-from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
+from dpcov.privacy import ApproxDP, Cap, PureDP
+from dpcov.privacy.composition import Step
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
-from dpcov.releases.release import (
-    LOCAL_CAP,
-    LOCAL_GAUSSIAN,
-    SECOND_MOMENT,
-    NoiseScale,
-    Provenance,
-    Release,
-    cap_noise,
-)
+from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
+from dpcov.releases.release import NoiseScale, Provenance, Release
 
 __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_release"]
 
@@ -121,40 +102,8 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
     )
     if facts["promise"] != str(release.promise):
         raise CorruptFileError("its promise is not that of its origin")
-    _check_moment_noise(release)
+    check_moments_are_paid(release)
     return release
-
-
-def _check_moment_noise(release: Release) -> None:
-    """Refuse a file whose promise is not the one that its noise pays for."""
-    check = {
-        (SECOND_MOMENT, ApproxDP, False): _central_noise,
-        (LOCAL_GAUSSIAN, ApproxDP, True): _local_gaussian_noise,
-        (LOCAL_CAP, PureDP, True): _local_cap_noise,
-    }
-    made, promise = release.provenance, release.provenance.calibrated_for
-    local = promise.neighbors is Neighbors.LOCAL
-    if local and not _is_plain(release):
-        raise CorruptFileError("its facts are not those of reports from devices")
-    needed = check.get((made.mechanism, type(promise), local))
-    if needed is None or (made.cap is None) != (made.mechanism != LOCAL_CAP):
-        raise CorruptFileError("its promise is not that of its origin")
-    least, noise = needed(release), release.noise_scale
-    if (
-        noise.off_diagonal < least.off_diagonal
-        or noise.diagonal < least.diagonal
-        or noise.signal < least.signal
-        or noise.mean < least.mean
-    ):
-        raise CorruptFileError("its noise does not pay for its promise")
-
-
-def _is_plain(release: Release) -> bool:
-    """Whether nothing was learned or counted that only a table can give."""
-    made = release.provenance
-    nothing = (made.center, made.constant, made.trace, made.rows_per_unit, made.steps)
-    unit = getattr(made.calibrated_for, "unit", None)
-    return nothing == ("public", 0, None, 1, ()) and unit is None and release.mean is None
 
 
 def _pair_facts(release: PairsRelease) -> Facts:
@@ -219,131 +168,8 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
     )
     if facts["promise"] != str(release.promise) or release.provenance.mechanism != PAIRS:
         raise CorruptFileError("its promise is not that of its origin")
-    _check_pair_noise(release, promise)
+    check_pairs_are_paid(release, promise)
     return release
-
-
-def _check_pair_noise(release: PairsRelease, promise: ApproxDP) -> None:
-    """Add up what the stated noise costs, and compare it with the promise."""
-    made = release.provenance
-    per_person = sign_sensitivity(promise.neighbors) * made.rows_per_unit
-    n_pairs = release.n_columns * (release.n_columns - 1) // 2
-    n_terms = release.n_rows // 2 if made.center == "differences" else release.n_rows
-    if len(release.pairs) != made.max_pairs or release.n_terms != n_terms:
-        raise CorruptFileError("its pairs are not those of its origin")
-    if promise.neighbors is Neighbors.LOCAL or (
-        made.center == "differences"
-        and (promise.neighbors is not Neighbors.REPLACE or made.rows_per_unit > 1)
-    ):
-        raise CorruptFileError("its promise is not that of its origin")
-    steps = [
-        gaussian_step(
-            "values",
-            sensitivity=per_person * math.sqrt(made.max_pairs) / release.n_terms,
-            scale=release.noise_scale,
-        )
-    ]
-    if made.max_pairs < n_pairs:
-        selection = selection_step(
-            "selection",
-            count=made.max_pairs,
-            sensitivity=per_person,
-            scale=made.selection_scale,
-        )
-        steps.insert(0, selection)
-    steps += _variance_steps(release, promise)
-    if sum(step.rho for step in steps) * (1 - 1e-9) > zcdp_budget(
-        epsilon=promise.epsilon, delta=promise.delta
-    ):
-        raise CorruptFileError("its noise does not pay for its promise")
-    stated = [(step.name, step.kind) for step in made.steps]
-    if stated != [(step.name, step.kind) for step in steps] or any(
-        not math.isclose(mine.rho, step.rho, rel_tol=1e-6)
-        for mine, step in zip(made.steps, steps, strict=True)
-    ):
-        raise CorruptFileError("its steps do not cost what it states")
-
-
-def _variance_steps(release: PairsRelease, promise: ApproxDP) -> list[Step]:
-    made, variances = release.provenance, release.variances
-    if made.row_norm is None or made.cell_bound is None:
-        if made.row_norm != made.cell_bound or (variances and variances.noise_scale > 0):
-            raise CorruptFileError("its variances are not those of its origin")
-        return []
-    if variances is None or made.cell_bound > made.row_norm * (1 + 1e-9):
-        raise CorruptFileError("its variances are not those of its origin")
-    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors)) * made.rows_per_unit
-    sensitivity = factor * made.cell_bound * made.row_norm / release.n_terms
-    return [gaussian_step("variances", sensitivity=sensitivity, scale=variances.noise_scale)]
-
-
-def _central_noise(release: Release) -> NoiseScale:
-    """Return the noise that the stated steps ask for, if these pay for the promise."""
-    made = release.provenance
-    moments = _check_steps(made.steps, made.calibrated_for)
-    if (release.mean is None) != (made.constant == 0) or (made.constant > 0) != (
-        made.center == "private"
-    ):
-        raise CorruptFileError("its mean is not that of its origin")
-    # In units of the norm of a row.
-    constant = made.constant / 2**made.bits
-    if constant > 1 or (made.constant and made.trace is not None):
-        raise CorruptFileError("its mean is not that of its origin")
-    if (made.trace is None) == any(step.name == "trace" for step in made.steps):
-        raise CorruptFileError("its trace is not that of its origin")
-    if made.center == "differences" and (
-        made.calibrated_for.neighbors is not Neighbors.REPLACE or made.rows_per_unit > 1
-    ):
-        raise CorruptFileError("its promise is not that of its origin")
-    unit = (made.row_norm**2 if made.trace is None else made.trace) / release.n_terms
-    squared = 2 * (1 + constant**2) ** 2
-    if made.calibrated_for.neighbors is Neighbors.ADD_REMOVE:
-        squared = 1 + 2 * constant**2
-    diagonal = math.sqrt(squared / (2 * moments.rho)) * made.rows_per_unit * unit * (1 - 1e-9)
-    off_diagonal = diagonal / math.sqrt(2)
-    mean = off_diagonal / (made.row_norm * constant) if constant else 0.0
-    return NoiseScale(off_diagonal, diagonal, mean=mean)
-
-
-def _check_steps(steps: tuple[Step, ...], promise: ApproxDP | PureDP) -> Step:
-    """Return the step of the moments, if all steps together pay for the promise."""
-    gaussian = [step for step in steps if step.kind == "gaussian"]
-    selections = [step for step in steps if step.kind == "selection"]
-    if [step.name for step in gaussian][-1:] != ["moments"] or not isinstance(promise, ApproxDP):
-        raise CorruptFileError("its steps are not those of its origin")
-    delta = adaptive_delta(
-        epsilon=promise.epsilon,
-        multiplier=1 / math.sqrt(2 * sum(step.rho for step in gaussian)) * (1 + 1e-9),
-        selections=len(selections),
-        selection_range=max((math.sqrt(8 * step.rho) for step in selections), default=0.0),
-    )
-    if delta > promise.delta * (1 + 1e-6):
-        raise CorruptFileError("its noise does not pay for its promise")
-    return gaussian[-1]
-
-
-def _local_gaussian_noise(release: Release) -> NoiseScale:
-    promise = release.provenance.calibrated_for
-    diagonal = gaussian_scale(
-        epsilon=promise.epsilon,
-        delta=getattr(promise, "delta", 0.0),
-        sensitivity=frobenius_sensitivity(release.provenance.row_norm, promise.neighbors)
-        / math.sqrt(release.n_rows),  # each report has its own
-    ) * (1 - 1e-9)
-    return NoiseScale(diagonal / math.sqrt(2), diagonal)
-
-
-def _local_cap_noise(release: Release) -> NoiseScale:
-    """Return the noise of the stated constants, which must pay for the promise."""
-    made = release.provenance
-    if (
-        made.cap is None
-        or cap_epsilon(made.cap, n_columns=release.n_columns) > made.calibrated_for.epsilon
-    ):
-        raise CorruptFileError("its constants do not pay for its promise")
-    exact = cap_noise(made.cap, row_norm=made.row_norm, n_rows=release.n_rows)
-    slack = 1 - 1e-9  # another machine's logarithms
-    return NoiseScale(slack * exact.off_diagonal, slack * exact.diagonal, slack * exact.signal)
 
 
 def _cap_facts(cap: Cap | None) -> Facts | None:
