@@ -21,6 +21,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
+	@mkdir -p build
 	@$(BIN)/dpcov demo --out build/demo --force
 
 test: $(READY)
