@@ -6,7 +6,7 @@ Owns their columns. Numbers are written so that they are read back to the bit.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,23 @@ import numpy.typing as npt
 from dpcov.errors import MissingExtraError
 from dpcov.postprocess import Edges, Estimate, PairsEstimate
 
-__all__ = ["MOST_COLUMNS", "write_covariance", "write_edges"]
+__all__ = [
+    "EDGES_HEADING",
+    "MOST_COLUMNS",
+    "covariance_table",
+    "edge_rows",
+    "write_covariance",
+    "write_edges",
+]
 
 MOST_COLUMNS = 2000
 """Beyond so many columns a covariance is written as a list of its entries that are not zero."""
 
+EDGES_HEADING = ("first", "second", "value", "standard_error", "q_value", "estimate")
+
 AnyEstimate = Estimate | PairsEstimate
+EdgeRow = tuple[str, str, float, float, float, float]
+Table = dict[str, list[str] | npt.NDArray[np.float64]]
 
 
 def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
@@ -31,35 +42,36 @@ def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
     `MOST_COLUMNS`, the entries on and above the diagonal that are not zero, as ``first``,
     ``second``, ``covariance``.
     """
-    names = [_text(name) for name in estimate.columns]
-    if len(names) <= MOST_COLUMNS:
-        table = {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
-    else:
-        table = _entries(estimate, names)
+    table = covariance_table(estimate)
     _write_csv(folder / "covariance.csv", list(table), zip(*table.values(), strict=True))
     _write_parquet(folder / "covariance.parquet", table)
 
 
+def covariance_table(estimate: AnyEstimate) -> Table:
+    """Return the columns of the covariance's files, by name."""
+    names = [_text(name) for name in estimate.columns]
+    if len(names) > MOST_COLUMNS:
+        return _entries(estimate, names)
+    return {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
+
+
 def write_edges(edges: Edges, estimate: AnyEstimate, path: Path) -> None:
     """Write the related pairs, the surest first: as released, and as in the estimate."""
-    heading = ["first", "second", "value", "standard_error", "q_value", "estimate"]
+    _write_csv(path, EDGES_HEADING, edge_rows(edges, estimate))
+
+
+def edge_rows(edges: Edges, estimate: AnyEstimate) -> Iterator[EdgeRow]:
+    """Yield the rows of ``edges.csv``."""
     place = {name: number for number, name in enumerate(estimate.columns)}
     matrix: Any = (
         estimate.covariance_sparse if isinstance(estimate, PairsEstimate) else estimate.covariance
     )
-    rows = (
-        (
-            _text(edge.first),
-            _text(edge.second),
-            *edge[2:],
-            float(matrix[place[edge.first], place[edge.second]]),
-        )
-        for edge in edges
-    )
-    _write_csv(path, heading, rows)
+    for edge in edges:
+        entry = float(matrix[place[edge.first], place[edge.second]])
+        yield (_text(edge.first), _text(edge.second), *edge[2:], entry)
 
 
-def _entries(estimate: AnyEstimate, names: list[str]) -> dict[str, Any]:
+def _entries(estimate: AnyEstimate, names: list[str]) -> Table:
     if isinstance(estimate, PairsEstimate):
         found = estimate.covariance_sparse.tocoo()
         upper = found.row <= found.col
@@ -82,7 +94,7 @@ def _write_csv(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]
         writer.writerows([_cell(cell) for cell in row] for row in rows)
 
 
-def _write_parquet(path: Path, table: dict[str, list[str] | npt.NDArray[np.float64]]) -> None:
+def _write_parquet(path: Path, table: Table) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
