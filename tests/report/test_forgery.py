@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import random
 import shutil
 import warnings
@@ -332,6 +333,21 @@ def test_options_that_make_no_sense_are_refused(folder, value):
     card["estimate"]["options"]["level"] = value
     forger.seal(folder, card)
     assert not holds(folder)
+
+
+def test_a_folder_with_strange_names_of_columns_holds(tmp_path):
+    names = ['c",', "=1+1", "ü", "e" * 200_000, " x "]
+    release = releases.dense(columns=names)
+    write_folder(release, release.estimate(level=2.0), tmp_path / "out")
+    assert verify_folder(tmp_path / "out").problems == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are a POSIX matter")
+def test_a_pipe_is_not_waited_for(folder):
+    (folder / "card.json").unlink()
+    os.mkfifo(folder / "card.json")
+    with pytest.raises(FolderError, match=r"no card\.json"):
+        verify_folder(folder)
 
 
 def test_a_name_of_two_halves_of_a_letter_is_one_letter(tmp_path):

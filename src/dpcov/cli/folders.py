@@ -47,7 +47,7 @@ def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
             return
         console = new_console()
         console.print(promise(found.card))
-        console.print(findings(found.card, found.edges, ""))
+        console.print(findings(found.card, found.edges, _rate(found.card)))
         console.print(_signed(found))
 
 
@@ -93,6 +93,11 @@ def card(
         tell(f"note: {_signed(found)}")
         if form is _Format.REGISTRY:
             tell(f"fill in by hand: {', '.join(TO_FILL_IN)}")
+
+
+def _rate(stated: dict[str, Any]) -> str:
+    listed = stated["edges"]
+    return "" if listed is None else f" at a false discovery rate of {listed['fdr']:g}"
 
 
 def _written(stated: dict[str, Any], form: _Format) -> str:

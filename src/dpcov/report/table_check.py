@@ -2,23 +2,23 @@
 
 Owns this comparison. Names must be equal; numbers may differ by what another machine's
 arithmetic moves them: `TOLERANCE` of the standard deviations of their columns, or of their
-standard error. The files come from outside: none is read that is longer than its table can be.
+standard error. The files come from outside: none is parsed that is longer than its table can be.
 """
 
 from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.postprocess import Edges, Estimate, PairsEstimate
 from dpcov.report import tables
-from dpcov.report.tables import EDGES_HEADING, covariance_table, edge_rows
+from dpcov.report.tables import EDGES_HEADING, covariance_table, edge_rows, rows_of, write_rows
 
 __all__ = ["TOLERANCE", "covariance_csv_differs", "covariance_parquet_differs", "edges_differ"]
 
@@ -35,6 +35,8 @@ def covariance_csv_differs(file: Path, estimate: AnyEstimate) -> bool:
     """Return whether ``covariance.csv`` is not the table of this estimate."""
     try:
         expected = covariance_table(estimate)
+        if _is_text_of(file, list(expected), rows_of(expected)):
+            return False
         rows = _read_csv(file, _most_bytes(expected))
         if next(rows, None) != list(expected):
             return True
@@ -81,6 +83,8 @@ def edges_differ(file: Path, edges: Edges, estimate: AnyEstimate) -> bool:
     expected = list(edge_rows(edges, estimate))
     letters = sum(len((one + other).encode()) for one, other, *_ in expected)
     try:
+        if _is_text_of(file, EDGES_HEADING, expected):
+            return False
         rows = _read_csv(file, 6 * len(expected) * _LONGEST_NUMBER + 2 * letters + _MARGIN)
         if next(rows, None) != list(EDGES_HEADING):
             return True
@@ -144,6 +148,32 @@ def _by_place(table: dict[str, Any], order: dict[str, int]) -> dict[tuple[int, i
             raise ValueError
         entries[place] = float(value)
     return entries
+
+
+def _is_text_of(file: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> bool:
+    """Return whether a file is the very text, which it is if this machine wrote it."""
+    with file.open("rb") as content:
+        try:
+            write_rows(_SameText(content), heading, rows)
+        except _AnotherTextError:
+            return False
+        return not content.read(1)
+
+
+class _AnotherTextError(Exception):
+    """A file goes on otherwise."""
+
+
+class _SameText:
+    """Takes text, as long as it is that of a file."""
+
+    def __init__(self, content: IO[bytes]) -> None:
+        self._content = content
+
+    def write(self, text: str) -> None:
+        expected = text.encode()
+        if self._content.read(len(expected)) != expected:
+            raise _AnotherTextError
 
 
 def _read_csv(file: Path, most: int) -> Iterator[list[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,10 @@ __all__ = [
     "MOST_COLUMNS",
     "covariance_table",
     "edge_rows",
+    "rows_of",
     "write_covariance",
     "write_edges",
+    "write_rows",
 ]
 
 MOST_COLUMNS = 2000
@@ -31,6 +33,14 @@ MOST_COLUMNS = 2000
 EDGES_HEADING = ("first", "second", "value", "standard_error", "q_value", "estimate")
 
 AnyEstimate = Estimate | PairsEstimate
+
+
+class Writes(Protocol):
+    """Whatever text can be written to."""
+
+    def write(self, text: str, /) -> object: ...
+
+
 EdgeRow = tuple[str, str, float, float, float, float]
 Table = dict[str, list[str] | npt.NDArray[np.float64]]
 
@@ -43,7 +53,7 @@ def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
     ``second``, ``covariance``.
     """
     table = covariance_table(estimate)
-    _write_csv(folder / "covariance.csv", list(table), zip(*table.values(), strict=True))
+    _write_csv(folder / "covariance.csv", list(table), rows_of(table))
     _write_parquet(folder / "covariance.parquet", table)
 
 
@@ -53,6 +63,11 @@ def covariance_table(estimate: AnyEstimate) -> Table:
     if len(names) > MOST_COLUMNS:
         return _entries(estimate, names)
     return {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
+
+
+def rows_of(table: Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table."""
+    return zip(*table.values(), strict=True)
 
 
 def write_edges(edges: Edges, estimate: AnyEstimate, path: Path) -> None:
@@ -89,9 +104,14 @@ def _entries(estimate: AnyEstimate, names: list[str]) -> Table:
 
 def _write_csv(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with path.open("x", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(heading)
-        writer.writerows([_cell(cell) for cell in row] for row in rows)
+        write_rows(file, heading, rows)
+
+
+def write_rows(file: Writes, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a heading and rows as the text of a CSV file."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
 
 
 def _write_parquet(path: Path, table: Table) -> None:
