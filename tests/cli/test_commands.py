@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import dpcov
 from dpcov.cli.app import app
 from dpcov.report import write_folder
-from report import releases
+from report import forger, releases
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 
@@ -241,6 +241,98 @@ def test_a_card_with_holes_is_refused(written, tmp_path, command):
     result = run(command, tmp_path / "out")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "altered" in result.stderr or "the card states another" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "card", "show --json"])
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999", "1" * 400])
+def test_a_number_that_is_none_is_an_altered_card(written, tmp_path, command, number):
+    shutil.copytree(written / "dense", tmp_path / "out")
+    text = (tmp_path / "out" / "card.json").read_text()
+    text = text.replace('"epsilon": 1.0', f'"epsilon": {number}')
+    (tmp_path / "out" / "card.json").write_text(text)
+    name, *options = command.split()
+    result = run(name, tmp_path / "out", *options)
+    assert result.exit_code == 1
+    assert "altered" in result.stderr
+    assert "differential privacy" not in result.stdout
+
+
+@pytest.mark.parametrize("depth", [300, 900, 100_000])
+def test_a_card_of_many_brackets_is_an_altered_card(written, tmp_path, depth):
+    shutil.copytree(written / "dense", tmp_path / "out")
+    text = (tmp_path / "out" / "card.json").read_text()
+    text = text.replace('"epsilon": 1.0', f'"epsilon": {"[" * depth}{"]" * depth}')
+    (tmp_path / "out" / "card.json").write_text(text)
+    assert run("show", tmp_path / "out").exit_code == 1
+
+
+@pytest.mark.parametrize("command", ["show", "card", "show --json"])
+def test_odds_that_a_forger_wrote_are_not_printed(written, tmp_path, command):
+    shutil.copytree(written / "dense", tmp_path / "out")
+    card = forger.read(tmp_path / "out")
+    card["guarantee"]["attack"]["power"] = 0.0512
+    forger.seal(tmp_path / "out", card)
+    name, *options = command.split()
+    result = run(name, tmp_path / "out", *options)
+    assert result.exit_code == 1
+    assert "another guarantee.attack.power than the release" in result.stderr
+    assert "5.1" not in result.stdout
+    assert "0.0512" not in result.stdout
+
+
+@pytest.mark.parametrize("form", ["markdown", "json", "opendp-registry"])
+def test_sentences_of_another_version_are_not_printed(written, tmp_path, form):
+    shutil.copytree(written / "dense", tmp_path / "out")
+    card = forger.read(tmp_path / "out")
+    card["library"]["card_written_by"] = "0.9"
+    card["guarantee"]["in_words"] = "Nobody can learn anything."
+    forger.seal(tmp_path / "out", card)
+    assert "Nobody" not in run("show", tmp_path / "out").stdout
+    printed = run("card", tmp_path / "out", "--format", form)
+    assert printed.exit_code == 0
+    assert "Nobody can" not in printed.stdout
+    assert "wrote its sentences" in run("verify", tmp_path / "out").stderr
+
+
+def test_keys_are_made_and_a_folder_is_signed(written, tmp_path):
+    shutil.copytree(written / "dense", tmp_path / "out")
+    key, public = tmp_path / "office.pem", tmp_path / "office.pub.pem"
+    assert run("keygen", key).exit_code == 0
+    assert "never overwritten" in run("keygen", key).stderr
+    stated = ("--key", key, "--signer", "Data office")
+    assert run("sign", tmp_path / "out", *stated).exit_code == 0
+    assert run("sign", tmp_path / "out", *stated).exit_code == 1
+    assert "someone who calls themself" in run("verify", tmp_path / "out").stdout
+    assert "the key that you stated" in run("verify", tmp_path / "out", "--key", public).stdout
+    shown = json.loads(run("show", tmp_path / "out", "--key", public, "--json").stdout)
+    assert shown["signature"]["expected"] is True
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "card"])
+def test_an_unsigned_folder_fails_where_a_key_is_stated(written, tmp_path, command):
+    run("keygen", tmp_path / "office.pem", "-q")
+    result = run(command, written / "dense", "--key", tmp_path / "office.pub.pem")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "has no signature" in result.stderr
+
+
+def test_a_passphrase_comes_from_the_environment_and_is_never_printed(
+    written, tmp_path, monkeypatch
+):
+    shutil.copytree(written / "dense", tmp_path / "out")
+    key = tmp_path / "office.pem"
+    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "sesame4711")
+    assert run("keygen", key, "--encrypt").exit_code == 0
+    assert b"ENCRYPTED" in key.read_bytes()
+    stated = ("--key", key, "--signer", "Data office")
+    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "wrong4711")
+    refused = run("sign", tmp_path / "out", *stated)
+    assert refused.exit_code == 1
+    assert "4711" not in refused.output
+    monkeypatch.delenv("DPCOV_KEY_PASSPHRASE")
+    assert "needs its passphrase" in run("sign", tmp_path / "out", *stated).stderr
+    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "sesame4711")
+    assert run("sign", tmp_path / "out", *stated).exit_code == 0
 
 
 def test_a_hostile_name_cannot_steer_the_terminal(tmp_path):

@@ -2,7 +2,9 @@ import io
 import json
 import os
 import stat
+import warnings
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -246,3 +248,126 @@ def test_a_header_cannot_make_the_reader_reserve_memory(path):
         file.writestr("matrix.npy", bomb.getvalue())
     with pytest.raises(CorruptFileError):
         dpcov.Release.load(path)
+
+
+def members(path):
+    with zipfile.ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def put(path, contents, **options):
+    """Write members one after the other; a name may come twice."""
+    with zipfile.ZipFile(path, "w", **options) as file:
+        for name, content in contents:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                file.writestr(name, content)
+
+
+def npy(value):
+    buffer = io.BytesIO()
+    np.save(buffer, value)
+    return buffer.getvalue()
+
+
+def test_a_file_has_the_members_of_its_format_in_their_order(path):
+    with zipfile.ZipFile(path) as file:
+        assert file.namelist() == [f"{name}.npy" for name in ("header", *MOMENTS.arrays)]
+        assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_saving_does_not_ask_numpy_for_an_archive(monkeypatch, tmp_path, release):
+    monkeypatch.setattr(np, "savez", None)  # numpy 2.0 and 2.1 take its options for arrays
+    release.save(tmp_path / "s.npz")
+    assert dpcov.Release.load(tmp_path / "s.npz") == release
+
+
+def test_a_file_that_numpy_2_0_spoiled_is_read(path, release):
+    put(path, [("allow_pickle.npy", npy(np.asanyarray(False))), *members(path).items()])
+    assert dpcov.Release.load(path) == release
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("allow_pickle.npy", np.asanyarray(True)),
+        ("allow_pickle.npy", np.zeros(1, dtype=bool)),
+        ("allow_pickle.npy", np.asanyarray(0)),
+        ("allow_pickle", np.asanyarray(False)),
+        ("note.npy", np.asanyarray(False)),
+    ],
+)
+def test_any_other_member_is_refused(path, name, value):
+    put(path, [*members(path).items(), (name, npy(value))])
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+@pytest.mark.parametrize("name", ["header.npy", "matrix.npy", "allow_pickle.npy"])
+def test_a_member_that_comes_twice_is_refused(path, name):
+    contents = {"allow_pickle.npy": npy(np.asanyarray(False))} | members(path)
+    put(path, [*contents.items(), (name, contents[name])])
+    with pytest.raises(CorruptFileError, match="something else"):
+        dpcov.Release.load(path)
+
+
+def test_a_compressed_member_is_refused(path):
+    put(path, members(path).items(), compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(CorruptFileError, match="compressed"):
+        dpcov.Release.load(path)
+
+
+def test_a_header_that_says_something_twice_is_refused(path):
+    contents = members(path)
+    with np.load(path) as file:
+        header = file["header"].tobytes()
+    twice = header.replace(b'"n_rows": 200', b'"n_rows": 999, "n_rows": 200')
+    assert len(twice) > len(header)
+    contents["header.npy"] = npy(np.frombuffer(twice, np.uint8))
+    put(path, contents.items())
+    with pytest.raises(CorruptFileError, match="twice"):
+        dpcov.Release.load(path)
+
+
+def test_a_directory_of_many_members_is_refused_before_it_is_read(path):
+    put(path, [*members(path).items(), *((f"{'x' * 60}{place}", b"") for place in range(2000))])
+    with pytest.raises(CorruptFileError, match="something else"):
+        dpcov.Release.load(path)
+
+
+def test_a_header_longer_than_any_is_refused_before_it_is_read(path, monkeypatch):
+    monkeypatch.setattr(archive, "_MOST_HEADER", 10)
+    monkeypatch.setattr(archive, "_STEP", 10)
+    with pytest.raises(CorruptFileError, match="header is too long"):
+        dpcov.Release.load(path)
+
+
+def test_members_cannot_be_longer_than_the_file(path):
+    content = path.read_bytes()
+    place = content.rindex(b"matrix.npy") - 46  # its entry of the directory
+    sizes = (1 << 30).to_bytes(4, "little")
+    path.write_bytes(content[: place + 20] + 2 * sizes + content[place + 28 :])
+    with pytest.raises(CorruptFileError, match="longer than the file"):
+        dpcov.Release.load(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are files on POSIX alone")
+def test_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(
+    monkeypatch, tmp_path, release
+):
+    done = []
+    sync, replace = os.fsync, Path.replace
+
+    def note_sync(descriptor):
+        folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        done.append("folder" if folder else "content")
+        sync(descriptor)
+
+    def note_replace(self, target):
+        done.append("name")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "replace", note_replace)
+    release.save(tmp_path / "s.npz")
+    assert done == ["content", "name", "folder"]

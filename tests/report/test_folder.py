@@ -10,8 +10,9 @@ import pytest
 import dpcov
 from dpcov.errors import FolderError
 from dpcov.report import card_schema, tables, verify_folder, write_folder
+from dpcov.report.card import card_to_bytes
 from dpcov.report.folder import write_aside
-from report import releases
+from report import forger, releases
 from report.releases import estimate_of
 
 FILES = [
@@ -33,7 +34,7 @@ def rewrite(path, **changes):
         for parent in parents:
             part = part[parent]
         part[last] = value
-    path.write_text(json.dumps(card), encoding="utf-8")
+    forger.seal(path.parent, card)
 
 
 @pytest.fixture(scope="module")
@@ -156,16 +157,20 @@ def test_a_file_that_the_card_does_not_know_is_named(folder):
         ({"guarantee__epsilon": 0.1}, "guarantee.epsilon"),
         ({"guarantee__statement": "(0.1, 1e-06)-differential privacy"}, "guarantee.statement"),
         ({"model": "local"}, "model"),
-        ({"data__n_rows": 5}, "data"),
+        ({"data__n_rows": 5}, "data.n_rows"),
+        ({"guarantee__attack__power": 0.05}, "guarantee.attack.power"),
+        ({"guarantee__neighbors__relation": "add-remove"}, "guarantee.neighbors.relation"),
     ],
 )
 def test_a_card_that_contradicts_the_release_is_found(folder, change, part):
     rewrite(folder / "card.json", **change)
-    assert verify_folder(folder).problems == (f"the card states another {part} than the release",)
+    expected = f"the card states another {part} than the release"
+    assert expected in verify_folder(folder).problems
 
 
 def test_a_card_cannot_point_out_of_its_folder(folder):
-    rewrite(folder / "card.json", files={"../x": "sha256:0"})
+    card = forger.read(folder) | {"files": {"../x": f"sha256:{'0' * 64}"}}
+    (folder / "card.json").write_bytes(card_to_bytes(card))
     problems = verify_folder(folder).problems
     assert any("not a file of this folder" in problem for problem in problems)
     assert any("does not list release.npz" in problem for problem in problems)
@@ -179,7 +184,7 @@ def test_a_card_that_is_none_is_refused(folder, text):
 
 
 def test_a_card_of_a_newer_version_asks_for_an_upgrade(folder):
-    rewrite(folder / "card.json", version=2)
+    rewrite(folder / "card.json", version=3)
     with pytest.raises(FolderError, match="Upgrade"):
         verify_folder(folder)
 

@@ -14,6 +14,7 @@ from dpcov.cli.local import local
 from dpcov.cli.plan import plan
 from dpcov.cli.release import release
 from dpcov.cli.reproduce import reproduce
+from dpcov.cli.signing import keygen, sign
 from dpcov.version import __version__
 
 __all__ = ["app"]
@@ -46,7 +47,7 @@ Exit codes:
 _PANELS = {
     "Before any data": (plan, columns),
     "Spends privacy": (release,),
-    "After a release, and free": (estimate, show, verify, card),
+    "After a release, and free": (estimate, show, verify, card, sign, keygen),
     "To see it work": (demo, reproduce),
 }
 

@@ -1,26 +1,23 @@
 """``dpcov show``, ``dpcov verify`` and ``dpcov card``: what a published folder says.
 
-Owns reading a folder for the terminal. Files of a folder come from outside: they are
-looked at, never trusted.
+Owns reading a folder for the terminal. Files of a folder come from outside: what is printed
+was computed from the release, or is a curator's word in a folder that holds.
 """
 
 from __future__ import annotations
 
-import csv
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpcov.cli.options import Folder, Json, Quiet
+from dpcov.cli.options import Folder, Json, Keys, Quiet
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import FAILED, guarded, new_console, print_json, printable, tell
-from dpcov.errors import DpcovError, FolderError
 from dpcov.report.card import card_to_json
 from dpcov.report.card_text import card_to_markdown
 from dpcov.report.registry import TO_FILL_IN, registry_entry
-from dpcov.report.verification import Verification, read_card, verify_folder
+from dpcov.report.verification import Verification, verify_folder
 
 __all__ = ["card", "show", "verify"]
 
@@ -31,48 +28,46 @@ class _Format(str, Enum):
     REGISTRY = "opendp-registry"
 
 
-def show(folder: Folder, as_json: Json = False) -> None:
+def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
     """Print what a published folder promises and what was found.
+
+    All of it is computed from the release, and compared with the card.
 
     Example: dpcov show survey/
     """
     with guarded():
-        found, stated = verify_folder(folder), read_card(folder)
-        edges = _read_edges(folder / "edges.csv") if "edges.csv" in found.checked else []
+        found = verify_folder(folder, keys=keys or ())
         if as_json:
-            print_json({"card": stated, "edges": edges, "intact": found.holds})
-            return
-        if not found.holds:  # a promise that the release does not keep is not repeated
+            shown = {"card": found.card, "edges": found.edges, "intact": found.holds}
+            print_json(shown | {"signature": _signature(found)})
+        if found.card is None:  # a promise that the release does not keep is not repeated
             _tell_problems(found)
             raise typer.Exit(FAILED)
-        try:
-            text = (promise(stated), findings(stated, edges, ""))
-        except (KeyError, TypeError, ValueError):
-            raise FolderError("card.json is not a card of dpcov, or was altered.") from None
+        if as_json:
+            return
         console = new_console()
-        for part in text:
-            console.print(part)
+        console.print(promise(found.card))
+        console.print(findings(found.card, found.edges, _rate(found.card)))
+        console.print(_signed(found))
 
 
-def verify(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Check the files of a folder against its card, and the card against the release.
+def verify(folder: Folder, keys: Keys = None, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Check the files of a folder against its card, and all of the card against the release.
 
-    Exit code 0: all is as it was written; 1: it is not.
+    Exit code 0: all is as it was written; 1: it is not, or is not signed with a stated key.
 
-    Example: dpcov verify survey/
+    Example: dpcov verify survey/ --key office.pub.pem
     """
     with guarded():
-        found = verify_folder(folder)
+        found = verify_folder(folder, keys=keys or ())
         if as_json:
-            print_json({"holds": found.holds} | vars(found))
+            print_json(_for_machines(found))
         elif not quiet and found.holds:
-            console = new_console()
-            console.print(
-                f"{len(found.checked)} files are as the card says, and so is the release."
-            )
-            console.print(f"sha256 of card.json: {found.card_sha256}")
+            _say_what_was_compared(found)
         for name in found.unlisted:
             tell(f"note: {name} is not in the card")
+        for note in found.notes:
+            tell(f"note: {note}")
         if not found.holds:
             _tell_problems(found)
             raise typer.Exit(FAILED)
@@ -83,22 +78,26 @@ def card(
     form: Annotated[
         _Format, typer.Option("--format", help="opendp-registry: a draft for OpenDP's registry.")
     ] = _Format.MARKDOWN,
+    keys: Keys = None,
 ) -> None:
-    """Print the card of a published folder.
+    """Print the card of a published folder, as it follows from the release.
 
     Example: dpcov card survey/ --format opendp-registry
     """
     with guarded():
-        stated = read_card(folder)
-        try:
-            text = _written(stated, form)
-        except DpcovError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise FolderError("card.json is not a card of dpcov, or was altered.") from None
-        typer.echo(text, nl=False)
+        found = verify_folder(folder, keys=keys or ())
+        if found.card is None:
+            _tell_problems(found)
+            raise typer.Exit(FAILED)
+        typer.echo(_written(found.card, form), nl=False)
+        tell(f"note: {_signed(found)}")
         if form is _Format.REGISTRY:
             tell(f"fill in by hand: {', '.join(TO_FILL_IN)}")
+
+
+def _rate(stated: dict[str, Any]) -> str:
+    listed = stated["edges"]
+    return "" if listed is None else f" at a false discovery rate of {listed['fdr']:g}"
 
 
 def _written(stated: dict[str, Any], form: _Format) -> str:
@@ -107,15 +106,32 @@ def _written(stated: dict[str, Any], form: _Format) -> str:
     return card_to_json(stated if form is _Format.JSON else registry_entry(stated))
 
 
+def _say_what_was_compared(found: Verification) -> None:
+    console = new_console()
+    console.print("The card says what the release says.")
+    console.print(f"Computed again from the release: {', '.join(found.recomputed)}.")
+    alone = [name for name in found.checked if name not in found.recomputed]
+    console.print(f"Compared by digest alone: {', '.join(alone)}.")
+    console.print(f"sha256 of card.json: {found.card_sha256}")
+    console.print(_signed(found))
+
+
+def _signed(found: Verification) -> str:
+    if found.signature is None:
+        return "There is no signature: nothing proves who made it."
+    return found.signature.in_words
+
+
+def _signature(found: Verification) -> dict[str, Any] | None:
+    return None if found.signature is None else vars(found.signature)
+
+
+def _for_machines(found: Verification) -> dict[str, Any]:
+    names = ("checked", "recomputed", "problems", "notes", "unlisted", "card_sha256")
+    said = {name: getattr(found, name) for name in names}
+    return {"holds": found.holds} | said | {"signature": _signature(found)}
+
+
 def _tell_problems(found: Verification) -> None:
     for problem in found.problems:
         tell(printable(problem))
-
-
-def _read_edges(file: Path) -> list[tuple[str | float, ...]]:
-    try:
-        with file.open(encoding="utf-8", newline="") as content:
-            _, *rows = csv.reader(content)
-        return [(first, second, *map(float, rest)) for first, second, *rest in rows]
-    except (ValueError, csv.Error):
-        raise FolderError("edges.csv cannot be read as a table of pairs.") from None

@@ -19,6 +19,7 @@ __all__ = [
     "Folder",
     "Force",
     "Json",
+    "Keys",
     "Missing",
     "Name",
     "Neighbors",
@@ -77,6 +78,14 @@ Out = Annotated[Path, typer.Option(help="The folder to write. It must not exist.
 Force = Annotated[bool, typer.Option("--force", help="Replace a folder that dpcov wrote.")]
 Fdr = Annotated[float, typer.Option(help="Share of false pairs among those listed, at most.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Keys = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--key",
+        help="A public key. The card must be signed with it, or with another that is stated.",
+        show_default=False,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings.")]
 Name = Annotated[str, typer.Option(help="What it is called. Published.", rich_help_panel=_IDENTITY)]
 Curator = Annotated[

@@ -47,6 +47,9 @@ def promise(card: Mapping[str, Any]) -> Group:
 
 def findings(card: Mapping[str, Any], edges: Sequence[Sequence[str | float]], fdr: str) -> Group:
     """Return what was found and what could not have been."""
+    if card["estimate"] is None:
+        own = "The estimate was made with a rule of the curator's own: nothing of it is shown."
+        return Group(Text(own))
     smallest = card["estimate"]["smallest_detectable_correlation"]
     lines: list[RenderableType] = []
     if edges:

@@ -24,12 +24,22 @@ from dpcov.postprocess.rules import Rule
 from dpcov.postprocess.shrinkage import shrink_entries
 from dpcov.releases import Release
 
-__all__ = ["Estimate", "check_options", "estimate_covariance"]
+__all__ = ["Estimate", "Options", "check_options", "estimate_covariance"]
 
 # The projection stops at this share of the noise of an entry: what is left does not matter.
 _TOLERANCE_IN_NOISE = 1e-3
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an estimate was asked for, so that it can be made again: see `Release.estimate`."""
+
+    rule: str | Rule = "auto"
+    level: str | float = "thinned"
+    gamma: float | None = None
+    sparse: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +61,8 @@ class Estimate(CovarianceFace):
         Rule and level, and the risk curve they were chosen from.
     psd : str
         How it was made positive semi-definite.
+    options : Options, optional
+        What was asked for.
     """
 
     release: Release
@@ -58,6 +70,7 @@ class Estimate(CovarianceFace):
     support: npt.NDArray[np.bool_]
     choice: Choice
     psd: str
+    options: Options | None = None
 
     def __post_init__(self) -> None:
         self.covariance.setflags(write=False)
@@ -205,4 +218,5 @@ def estimate_covariance(
             NothingDetectableWarning,
             stacklevel=3,
         )
-    return Estimate(release, covariance, support, choice, psd)
+    options = Options(rule, level, gamma, sparse)
+    return Estimate(release, covariance, support, choice, psd, options)

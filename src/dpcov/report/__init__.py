@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpcov.report.folder import write_folder
     from dpcov.report.html import render_report, write_report
     from dpcov.report.registry import registry_entry
+    from dpcov.report.signing import sign_folder
     from dpcov.report.verification import verify_folder
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "make_card",
     "registry_entry",
     "render_report",
+    "sign_folder",
     "verify_folder",
     "write_folder",
     "write_report",
@@ -35,6 +37,7 @@ _HOME = {
     "make_card": "dpcov.report.card",
     "registry_entry": "dpcov.report.registry",
     "render_report": "dpcov.report.html",
+    "sign_folder": "dpcov.report.signing",
     "verify_folder": "dpcov.report.verification",
     "write_folder": "dpcov.report.folder",
     "write_report": "dpcov.report.html",

@@ -1,13 +1,16 @@
 """The release card: what a release is and promises, for machines.
 
-Owns the structure of the card; `card_schema.json` beside it is its JSON Schema. Everything
-in it is public: stated by the curator, stated before the data were read, or computed from
-the release.
+Owns the structure of the card and its text; `card_schema.json` beside it is its JSON Schema.
+Everything in it is public: stated by the curator, stated before the data were read, or
+computed from the release. All but the curator's words can be computed again from the release
+and from the options that the card states; what says something else than such a card is
+altered. Change `CARD_VERSION` when another number follows from the same release.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -15,16 +18,21 @@ from importlib.resources import files as package_files
 from typing import Any
 
 from dpcov.errors import ParameterError
+from dpcov.parameters import check_number
 from dpcov.postprocess import Estimate, PairsEstimate
 from dpcov.privacy import Neighbors
 from dpcov.releases import PairsRelease, Release
 from dpcov.report.card_guarantee import describe_guarantee, known_limits
 from dpcov.report.card_mechanism import describe_mechanism, describe_reading
+from dpcov.version import __version__
 
 __all__ = [
     "CARD_FORMAT",
     "CARD_VERSION",
+    "INFINITE",
+    "card_digest",
     "card_schema",
+    "card_to_bytes",
     "card_to_json",
     "check_date",
     "facts_of",
@@ -32,7 +40,9 @@ __all__ = [
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 1
+CARD_VERSION = 2
+INFINITE = "infinite"
+"""A level for which JSON has no number."""
 
 AnyRelease = Release | PairsRelease
 AnyEstimate = Estimate | PairsEstimate
@@ -47,6 +57,7 @@ def make_card(
     description: str = "",
     date: str | datetime.date | None = None,
     files: Mapping[str, str] | None = None,
+    fdr: float | None = None,
 ) -> dict[str, Any]:
     """Return the card of a release and its estimate: values that JSON has.
 
@@ -62,6 +73,8 @@ def make_card(
         When it was made, as YYYY-MM-DD; today in UTC by default.
     files : mapping of str to str, optional
         Names of files and their SHA-256 digests in hexadecimal digits.
+    fdr : float, optional
+        The false discovery rate of the list of related pairs that is published with it.
 
     Examples
     --------
@@ -77,18 +90,25 @@ def make_card(
             "The estimate was made from another release, whose promise is not the one that the "
             "card would state. Use release.estimate()."
         )
-    identity = {"name": name, "curator": curator, "description": description}
-    for field, text in identity.items():
-        if not isinstance(text, str):
-            raise ParameterError(f"{field} must be a string.")
-    return {
+    words = {"name": name, "curator": curator, "description": description}
+    identity = {field: _checked_text(field, text) for field, text in words.items()}
+    card = {
         "format": CARD_FORMAT,
         "version": CARD_VERSION,
         "identity": identity | {"date": check_date(date)},
         **facts_of(release),
         "estimate": _describe_estimate(estimate),
+        "edges": None if fdr is None else _describe_edges(estimate, fdr),
         "files": {name: f"sha256:{digest}" for name, digest in (files or {}).items()},
     }
+    return card | {"digest": card_digest(card)}
+
+
+def _checked_text(field: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise ParameterError(f"{field} must be a string.")
+    # Two halves of a surrogate pair are one letter as soon as they are read back.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def facts_of(release: AnyRelease) -> dict[str, Any]:
@@ -101,7 +121,11 @@ def facts_of(release: AnyRelease) -> dict[str, Any]:
         "reading": describe_reading(release),
         "mechanism": describe_mechanism(release),
         "known_limits": known_limits(release),
-        "library": {"name": "dpcov", "version": release.provenance.version},
+        "library": {
+            "name": "dpcov",
+            "version": release.provenance.version,
+            "card_written_by": __version__,
+        },
     }
 
 
@@ -111,7 +135,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 1}
+    {'const': 2}
     """
     text = package_files("dpcov.report").joinpath("card_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
@@ -121,6 +145,18 @@ def card_schema() -> dict[str, Any]:
 def card_to_json(card: Mapping[str, Any]) -> str:
     """Return a card as the text of ``card.json``."""
     return json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def card_to_bytes(card: Mapping[str, Any]) -> bytes:
+    """Return the bytes of ``card.json``: a card has one text and no other."""
+    # Half a surrogate pair has no bytes in UTF-8; its escape is the one that JSON has too.
+    return card_to_json(card).encode("utf-8", "backslashreplace")
+
+
+def card_digest(card: Mapping[str, Any]) -> str:
+    """Return the digest of all that a card says, the curator's words with it."""
+    said = {part: value for part, value in card.items() if part != "digest"}
+    return f"sha256:{hashlib.sha256(card_to_bytes(said)).hexdigest()}"
 
 
 def _describe_data(release: AnyRelease) -> dict[str, Any]:
@@ -160,11 +196,31 @@ def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
         }
     return {
         **chosen,
+        "options": _options(estimate),
         "psd": estimate.psd,
         # Above 1, none is.
         "smallest_detectable_correlation": detectable if detectable <= 1 else None,
         "costs_privacy": False,
     }
+
+
+def _options(estimate: AnyEstimate) -> dict[str, Any] | None:
+    """Return what the estimate can be made from again, or None: a rule of the caller's own."""
+    if isinstance(estimate, PairsEstimate):
+        return {"fdr": estimate.fdr}
+    asked = estimate.options
+    if asked is None or not isinstance(asked.rule, str):
+        return None
+    level = asked.level
+    if not isinstance(level, str):
+        level = float(level) if math.isfinite(level) else INFINITE
+    gamma = None if asked.gamma is None else float(asked.gamma)
+    return {"rule": asked.rule, "level": level, "gamma": gamma, "sparse": asked.sparse}
+
+
+def _describe_edges(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:
+    fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+    return {"fdr": fdr, "number": len(estimate.edges(fdr))}
 
 
 def check_date(date: str | datetime.date | None) -> str:

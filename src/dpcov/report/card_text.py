@@ -168,6 +168,12 @@ def _how(card: Mapping[str, Any]) -> Iterator[str]:
 def _estimate(card: Mapping[str, Any]) -> Iterator[str]:
     estimate, size = card["estimate"], card["data"]["n_columns"]
     yield "## What can be seen in it\n"
+    if estimate is None:
+        yield (
+            "The estimate was made with a rule of the curator's own and cannot be computed again "
+            "from the release.\n"
+        )
+        return
     yield (
         f"The estimate keeps {estimate['pairs_kept']:,} of {size * (size - 1) // 2:,} pairs of "
         "columns as related. It was computed from the release alone and costs no privacy. "

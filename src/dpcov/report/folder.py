@@ -130,7 +130,7 @@ def fill_folder(
     write_edges(estimate.edges(fdr), estimate, folder / "edges.csv")
     about = vars(identity)
     # The page cannot hold its own digest, nor that of the card: it shows those of the data.
-    card = make_card(release, estimate, **about, files=_digests(folder))
+    card = make_card(release, estimate, **about, files=_digests(folder), fdr=fdr)
     _write_text(folder / "card.md", card_to_markdown(card))
     write_report(
         release,
@@ -141,7 +141,7 @@ def fill_folder(
         fdr=fdr,
         card=card,
     )
-    card = make_card(release, estimate, **about, files=_digests(folder))
+    card = make_card(release, estimate, **about, files=_digests(folder), fdr=fdr)
     _write_text(folder / CARD_FILE, card_to_json(card))
     return card
 

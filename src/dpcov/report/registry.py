@@ -102,8 +102,7 @@ def _privacy_loss(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
-    mechanism, estimate = card["mechanism"], card["estimate"]
-    seen = estimate["smallest_detectable_correlation"]
+    mechanism = card["mechanism"]
     steps = [
         f"{step['name']}: {step['kind']}, rho = {step['rho']:.6g}, {step['share']:.1%} of the cost"
         for step in mechanism["steps"]
@@ -121,6 +120,15 @@ def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
             ]
         ),
         "composition": _list(steps) if steps else "One step.",
+        **_estimate(card["estimate"]),
+    }
+
+
+def _estimate(estimate: Mapping[str, Any] | None) -> dict[str, str]:
+    if estimate is None:
+        return {"post_processing": "A rule of the curator's own, from the release alone."}
+    seen = estimate["smallest_detectable_correlation"]
+    return {
         "post_processing": (
             f"Thresholding ({estimate['rule']}), then positive semi-definite by method "
             f"{estimate['psd']!r}; both from the release alone."

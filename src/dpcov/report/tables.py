@@ -6,9 +6,9 @@ Owns their columns. Numbers are written so that they are read back to the bit.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,33 @@ import numpy.typing as npt
 from dpcov.errors import MissingExtraError
 from dpcov.postprocess import Edges, Estimate, PairsEstimate
 
-__all__ = ["MOST_COLUMNS", "write_covariance", "write_edges"]
+__all__ = [
+    "EDGES_HEADING",
+    "MOST_COLUMNS",
+    "covariance_table",
+    "edge_rows",
+    "rows_of",
+    "write_covariance",
+    "write_edges",
+    "write_rows",
+]
 
 MOST_COLUMNS = 2000
 """Beyond so many columns a covariance is written as a list of its entries that are not zero."""
 
+EDGES_HEADING = ("first", "second", "value", "standard_error", "q_value", "estimate")
+
 AnyEstimate = Estimate | PairsEstimate
+
+
+class Writes(Protocol):
+    """Whatever text can be written to."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+EdgeRow = tuple[str, str, float, float, float, float]
+Table = dict[str, list[str] | npt.NDArray[np.float64]]
 
 
 def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
@@ -31,35 +52,41 @@ def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
     `MOST_COLUMNS`, the entries on and above the diagonal that are not zero, as ``first``,
     ``second``, ``covariance``.
     """
-    names = [_text(name) for name in estimate.columns]
-    if len(names) <= MOST_COLUMNS:
-        table = {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
-    else:
-        table = _entries(estimate, names)
-    _write_csv(folder / "covariance.csv", list(table), zip(*table.values(), strict=True))
+    table = covariance_table(estimate)
+    _write_csv(folder / "covariance.csv", list(table), rows_of(table))
     _write_parquet(folder / "covariance.parquet", table)
+
+
+def covariance_table(estimate: AnyEstimate) -> Table:
+    """Return the columns of the covariance's files, by name."""
+    names = [_text(name) for name in estimate.columns]
+    if len(names) > MOST_COLUMNS:
+        return _entries(estimate, names)
+    return {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
+
+
+def rows_of(table: Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table."""
+    return zip(*table.values(), strict=True)
 
 
 def write_edges(edges: Edges, estimate: AnyEstimate, path: Path) -> None:
     """Write the related pairs, the surest first: as released, and as in the estimate."""
-    heading = ["first", "second", "value", "standard_error", "q_value", "estimate"]
+    _write_csv(path, EDGES_HEADING, edge_rows(edges, estimate))
+
+
+def edge_rows(edges: Edges, estimate: AnyEstimate) -> Iterator[EdgeRow]:
+    """Yield the rows of ``edges.csv``."""
     place = {name: number for number, name in enumerate(estimate.columns)}
     matrix: Any = (
         estimate.covariance_sparse if isinstance(estimate, PairsEstimate) else estimate.covariance
     )
-    rows = (
-        (
-            _text(edge.first),
-            _text(edge.second),
-            *edge[2:],
-            float(matrix[place[edge.first], place[edge.second]]),
-        )
-        for edge in edges
-    )
-    _write_csv(path, heading, rows)
+    for edge in edges:
+        entry = float(matrix[place[edge.first], place[edge.second]])
+        yield (_text(edge.first), _text(edge.second), *edge[2:], entry)
 
 
-def _entries(estimate: AnyEstimate, names: list[str]) -> dict[str, Any]:
+def _entries(estimate: AnyEstimate, names: list[str]) -> Table:
     if isinstance(estimate, PairsEstimate):
         found = estimate.covariance_sparse.tocoo()
         upper = found.row <= found.col
@@ -77,12 +104,17 @@ def _entries(estimate: AnyEstimate, names: list[str]) -> dict[str, Any]:
 
 def _write_csv(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with path.open("x", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(heading)
-        writer.writerows([_cell(cell) for cell in row] for row in rows)
+        write_rows(file, heading, rows)
 
 
-def _write_parquet(path: Path, table: dict[str, list[str] | npt.NDArray[np.float64]]) -> None:
+def write_rows(file: Writes, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a heading and rows as the text of a CSV file."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+
+
+def _write_parquet(path: Path, table: Table) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

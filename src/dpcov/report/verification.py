@@ -1,38 +1,60 @@
-"""Whether a published folder is what its card says.
+"""Whether a published folder is what its card says, and the card what its release says.
 
-Owns the comparison of files with digests, and of the card with the release. Digests detect
-damage and carelessness, not a forger who writes a new card: compare the digest of the card
-with one that comes another way.
+Owns the order of the checks. The card is made again from ``release.npz`` and from the
+curator's own words, and compared with the one that is there; so are the tables and the card
+in plain language. What remains a curator's word is covered by digests, which detect damage
+and not a forger who writes new ones: for that there are signatures.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError, ReleaseFileError
 from dpcov.releases import Release
-from dpcov.report.card import CARD_FORMAT, CARD_VERSION, facts_of
+from dpcov.report.card import CARD_VERSION
+from dpcov.report.card_file import (
+    CARD_FILE,
+    parse_card,
+    problems_of_text,
+    read_card,
+    read_card_text,
+    sha256_of,
+)
+from dpcov.report.card_text import card_to_markdown
+from dpcov.report.comparison import compare_cards
+from dpcov.report.recomputation import Recomputed, recompute
+from dpcov.report.signature import SIGNATURE_FILE, Signature, check_signature
+from dpcov.report.table_check import (
+    covariance_csv_differs,
+    covariance_parquet_differs,
+    edges_differ,
+)
+from dpcov.report.tables import edge_rows
+from dpcov.version import __version__
 
 __all__ = [
     "CARD_FILE",
     "RELEASE_FILE",
+    "SIGNATURE_FILE",
     "Verification",
     "read_card",
     "sha256_of",
     "verify_folder",
 ]
 
-RELEASE_FILE, CARD_FILE = "release.npz", "card.json"
-# What a card says of the guarantee that cannot change with the wording of a later version.
-_COMPARED = ("holds", "statement", "variant", "epsilon", "delta", "rho")
+RELEASE_FILE = "release.npz"
+_TEXT_FILE, _PAGE = "card.md", "report.html"
+_TABLES = ("covariance.csv", "covariance.parquet", "edges.csv")
+_FILES = [_TEXT_FILE, *_TABLES, RELEASE_FILE, _PAGE]  # in the order of the card
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verification:
     """What a look at a folder found.
 
@@ -40,18 +62,35 @@ class Verification:
     ----------
     checked : tuple of str
         The files whose digests are those in the card.
+    recomputed : tuple of str
+        Those of them that also follow from the release; the others are compared by digest
+        alone.
     problems : tuple of str
         What is wrong.
+    notes : tuple of str
+        What could not be compared, and why.
     unlisted : tuple of str
         Files that the card says nothing about.
     card_sha256 : str
         The digest of the card itself, to be compared with one from elsewhere.
+    signature : Signature or None
+        A valid signature of the card; None if there is none.
+    card : dict or None
+        The card as it follows from the release and from the curator's words; None if
+        anything is wrong.
+    edges : tuple
+        The related pairs, computed from the release: the rows of ``edges.csv``.
     """
 
     checked: tuple[str, ...]
+    recomputed: tuple[str, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
     unlisted: tuple[str, ...]
     card_sha256: str
+    signature: Signature | None
+    card: dict[str, Any] | None
+    edges: tuple[tuple[str | float, ...], ...]
 
     @property
     def holds(self) -> bool:
@@ -59,71 +98,95 @@ class Verification:
         return not self.problems
 
 
-def verify_folder(path: str | os.PathLike[str]) -> Verification:
-    """Compare the files of a folder with the digests in its card, and the card with the release.
+def verify_folder(
+    path: str | os.PathLike[str], *, keys: Sequence[str | os.PathLike[str]] = ()
+) -> Verification:
+    """Compare a folder with its card, and all that the card says with the release.
+
+    The card, the tables and the card in plain language are computed again from the release,
+    with the curator's words and options. Numbers that depend on a machine's arithmetic may
+    differ by 1e-8 of their scale, everything else must be equal.
 
     Parameters
     ----------
     path : path
         A folder that `write_folder` wrote.
+    keys : sequence of paths
+        Public keys in PEM. If any is stated, the card must be signed with one of them.
 
     Raises
     ------
     FolderError
-        There is no such folder, or it has no card that can be read.
+        There is no such folder, it has no card that can be read, or a key is none.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov, tempfile, pathlib
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = pathlib.Path(place, "survey")
+    ...     card = dpcov.report.write_folder(release, release.estimate(), folder)
+    ...     intact = dpcov.report.verify_folder(folder)
+    ...     text = (folder / "card.json").read_text(encoding="utf-8")
+    ...     _ = (folder / "card.json").write_text(text.replace('"power": 0.13', '"power": 0.03'))
+    ...     dpcov.report.verify_folder(folder).problems[-1]
+    'the card states another guarantee.attack.power than the release'
+    >>> intact.holds, intact.recomputed
+    (True, ('card.md', 'covariance.csv', 'covariance.parquet', 'edges.csv', 'release.npz'))
     """
     folder = Path(path)
-    card = read_card(folder)
+    text = read_card_text(folder)
+    stated = parse_card(text, folder)
+    if stated["version"] != CARD_VERSION:
+        raise FolderError(
+            f"The card has version {stated['version']}, of which not everything can be computed "
+            "again. Write the folder anew, which is free: dpcov estimate FOLDER --out ANOTHER."
+        )
+    problems = problems_of_text(text, stated)
+    checked, damaged = _compare_files(folder, stated["files"])
+    problems += damaged
+    computed: Recomputed | None = None
+    recomputed: list[str] = []
+    notes: list[str] = []
+    if RELEASE_FILE in checked:
+        computed, found = _recompute(folder, stated)
+        problems += found
+    if computed is not None:
+        recomputed, notes, found = _compare_derived(folder, checked, stated, computed)
+        problems += found
+    signature, found = check_signature(folder, text, keys)
+    problems += found
+    listed = {*_FILES, CARD_FILE, SIGNATURE_FILE}
+    return Verification(
+        checked=tuple(checked),
+        recomputed=tuple(recomputed),
+        problems=tuple(problems),
+        notes=tuple(notes),
+        unlisted=tuple(sorted(file.name for file in folder.iterdir() if file.name not in listed)),
+        card_sha256=hashlib.sha256(text).hexdigest(),
+        signature=signature,
+        card=None if problems or computed is None else computed.card,
+        edges=() if problems or computed is None else _rows(computed),
+    )
+
+
+def _compare_files(folder: Path, files: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the names of the files whose digests are right, and what is wrong."""
     checked, problems = [], []
-    for name, stated in card["files"].items():
+    for name, stated in files.items():
         problem = _compare(folder, name, stated)
         if problem is None:
             checked.append(name)
         else:
             problems.append(problem)
-    if RELEASE_FILE not in card["files"]:
-        problems.append(f"the card does not list {RELEASE_FILE}")
-    elif RELEASE_FILE in checked:
-        problems += _contradictions(folder / RELEASE_FILE, card)
-    listed = {*card["files"], CARD_FILE}
-    unlisted = sorted(file.name for file in folder.iterdir() if file.name not in listed)
-    digest = sha256_of(folder / CARD_FILE)
-    return Verification(tuple(checked), tuple(problems), tuple(unlisted), digest)
-
-
-def read_card(folder: Path) -> dict[str, Any]:
-    """Read the card of a folder, or say why there is none."""
-    if not folder.is_dir():
-        raise FolderError(f"There is no folder {str(folder)!r}.")
-    try:
-        card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
-    except OSError:
-        raise FolderError(f"{str(folder)!r} has no {CARD_FILE} that can be read.") from None
-    except (ValueError, RecursionError):
-        card = None
-    if not _looks_like_a_card(card):
-        raise FolderError(f"{str(folder / CARD_FILE)!r} is not a card of dpcov, or was altered.")
-    if card["version"] > CARD_VERSION:
-        raise FolderError(
-            f"The card has version {card['version']}; this version of dpcov reads up to "
-            f"{CARD_VERSION}. Upgrade dpcov to read it."
-        )
-    return dict(card)
-
-
-def _looks_like_a_card(card: object) -> bool:
-    kinds = {"identity": dict, "guarantee": dict, "data": dict, "estimate": dict, "files": dict}
-    return (
-        isinstance(card, dict)
-        and card.get("format") == CARD_FORMAT
-        and type(card.get("version")) is int
-        and all(isinstance(card.get(part), kind) for part, kind in kinds.items())
-    )
+    problems += [f"the card does not list {name}" for name in _FILES if name not in files]
+    return checked, problems
 
 
 def _compare(folder: Path, name: str, stated: object) -> str | None:
-    if name != Path(name).name or name in {"", ".", ".."}:
-        return f"the card names {name!r}, which is not a file of this folder"
+    if name not in _FILES:
+        return "the card names a file that dpcov does not write, or not a file of this folder"
     if not (folder / name).is_file():
         return f"{name} is missing"
     try:
@@ -133,26 +196,77 @@ def _compare(folder: Path, name: str, stated: object) -> str | None:
     return None if stated == f"sha256:{found}" else f"{name} was altered"
 
 
-def _contradictions(file: Path, card: dict[str, Any]) -> list[str]:
-    """Say what the card states and the release does not."""
+def _recompute(folder: Path, stated: dict[str, Any]) -> tuple[Recomputed | None, list[str]]:
+    """Make the card again, and say what the stated one has otherwise."""
     try:
-        release = Release.load(file)
+        release = Release.load(folder / RELEASE_FILE)
     except ReleaseFileError:
-        return [f"{file.name} cannot be read as a release"]
-    facts = facts_of(release)
-    differ = [
-        f"guarantee.{part}"
-        for part in _COMPARED
-        if card["guarantee"].get(part) != facts["guarantee"][part]
-    ]
-    differ += [part for part in ("model", "data") if card.get(part) != facts[part]]
-    return [f"the card states another {part} than the release" for part in differ]
+        return None, [f"{RELEASE_FILE} cannot be read as a release"]
+    computed = recompute(release, stated)
+    differ = compare_cards(stated, computed.card, sentences=computed.wording == __version__)
+    return computed, [f"the card states another {part} than the release" for part in differ]
 
 
-def sha256_of(file: Path) -> str:
-    """Return the digest of a file in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with file.open("rb") as content:
-        while block := content.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+def _compare_derived(
+    folder: Path, checked: list[str], stated: dict[str, Any], computed: Recomputed
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the files that follow from the release, notes, and what is wrong."""
+    differs: dict[str, bool | None] = {RELEASE_FILE: False}
+    notes = []
+    if computed.wording != __version__:
+        notes.append(
+            f"the card states that dpcov {computed.wording} wrote its sentences: those of "
+            f"{CARD_FILE} and {_TEXT_FILE} were not compared. Its numbers were. Do not rely on "
+            "these sentences; dpcov card prints them anew"
+        )
+    elif _TEXT_FILE in checked:
+        differs[_TEXT_FILE] = _text_differs(folder / _TEXT_FILE, stated, computed)
+    differs |= _compare_tables(folder, checked, computed)
+    if computed.estimate is None:
+        notes.append(
+            "the card states a rule of the curator's own for the estimate, which cannot be "
+            f"computed again: {', '.join(_TABLES)} were compared by digest alone"
+        )
+    elif differs.get("covariance.parquet", False) is None:
+        notes.append("covariance.parquet was compared by digest alone: reading it needs pyarrow")
+    recomputed = [name for name in _FILES if differs.get(name) is False and name in checked]
+    wrong = [name for name, differ in differs.items() if differ]
+    return recomputed, notes, [f"{name} does not follow from the release" for name in wrong]
+
+
+def _compare_tables(
+    folder: Path, checked: list[str], computed: Recomputed
+) -> dict[str, bool | None]:
+    estimate, edges = computed.estimate, computed.edges
+    differs: dict[str, bool | None] = {}
+    if estimate is None:
+        return differs
+    csv_file, parquet, listed = _TABLES
+    if csv_file in checked:
+        differs[csv_file] = covariance_csv_differs(folder / csv_file, estimate)
+    if parquet in checked:
+        differs[parquet] = covariance_parquet_differs(folder / parquet, estimate)
+    if listed in checked:
+        differs[listed] = edges is None or edges_differ(folder / listed, edges, estimate)
+    return differs
+
+
+def _text_differs(file: Path, stated: dict[str, Any], computed: Recomputed) -> bool:
+    """Return whether ``card.md`` does not say what the card says."""
+    card = dict(computed.card)
+    if computed.estimate is None:
+        card["estimate"] = stated["estimate"]
+    # The text was written before the page, and cannot hold its own digest.
+    early = {*_TABLES, RELEASE_FILE}
+    card["files"] = {name: digest for name, digest in card["files"].items() if name in early}
+    try:
+        expected = card_to_markdown(card).encode()
+    except (KeyError, TypeError, ValueError):
+        return True
+    return file.stat().st_size != len(expected) or file.read_bytes() != expected
+
+
+def _rows(computed: Recomputed) -> tuple[tuple[str | float, ...], ...]:
+    if computed.edges is None or computed.estimate is None:
+        return ()
+    return tuple(edge_rows(computed.edges, computed.estimate))
