@@ -85,6 +85,8 @@ def _promised(made, options):
     unit = keywords(options).get("unit")
     if stated != (ALWAYS["epsilon"], ALWAYS["delta"], options["neighbors"], unit):
         yield "promise", "the promise is not the one that was asked for"
+    if promise.complete is not (options["missing"] == "refuse"):
+        yield "promise", "the promise holds among other tables than it says"
     if made.provenance.rows_per_unit != (options["rows_per_unit"] or 1):
         yield "promise", "the release states another number of rows for each person"
 

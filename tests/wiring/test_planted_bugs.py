@@ -308,6 +308,12 @@ BUGS = {
         "cells += 2 * np",
         {"row_norm": RADIUS},
     ),
+    "a promise for all tables where some are refused": (
+        "releases.published:state_domain",
+        'made.missing == "refuse"',
+        "False",
+        {},
+    ),
     "another relation than was asked for": (
         "mechanisms.door:release",
         "_central(neighbors)",
