@@ -52,6 +52,12 @@ def main() -> None:
         mechanism="cap",
     )
     console.print(f"{plan!r}\n{plan.report_bytes} bytes a report")
+    # What one person's device runs. It knows the owner's limits: delta has one by default, and
+    # a plan that refuses missing cells is refused, since silence would tell of them.
+    device = local.Device(most_epsilon=options.epsilon)
+    answer = device.report(dict.fromkeys(plan.columns, 0.0), plan)
+    same = device.report(dict.fromkeys(plan.columns, 1.0), plan) == answer
+    console.print(f"a device answers a plan once: asked again, {'the same' if same else 'another'}")
     needed = {c: plan.people_needed(c, variance=1.0) for c in (0.7, 0.5, 0.3)}
     console.print("people needed to see a correlation:", needed)
 

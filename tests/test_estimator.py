@@ -43,7 +43,7 @@ def test_learned_attributes_are_those_of_the_estimate(fitted):
     assert (np.diag(fitted.correlation_) == 1).all()
     assert (fitted.location_ == 0).all()
     assert fitted.n_features_in_ == 4
-    assert fitted.release_.promise == dpcov.privacy.ApproxDP(2.0, 1e-6, "replace")
+    assert fitted.release_.promise == dpcov.privacy.ApproxDP(2.0, 1e-6, "replace", complete=True)
 
 
 def test_methods_mean_what_they_mean_in_scikit_learn(fitted):

@@ -15,7 +15,7 @@
     │   ├── MalformedReportError                   … wrong length or impossible contents
     │   ├── ForeignReportError                     … made for another plan, or simulated
     │   └── DuplicateReportError                   … counted already
-    ├── BudgetError            (ValueError)        a device was asked for more than it may spend
+    ├── BudgetError            (ValueError)        a device was asked for more than its owner allows
     ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
     ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
     ├── EngineError            (RuntimeError)      the workers of an engine did not finish
@@ -111,7 +111,7 @@ class DuplicateReportError(ReportError):
 
 
 class BudgetError(DpcovError, ValueError):
-    """A plan would spend more than the owner of a device allows."""
+    """A plan would spend, or tell by silence, more than the owner of a device allows."""
 
 
 class SensitiveDataError(DpcovError, TypeError):

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -9,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.privacy import gaussian_delta, gaussian_scale
+from dpcov.privacy import adaptive, gaussian_delta, gaussian_scale
 from dpcov.privacy.adaptive import _selection_losses, adaptive_delta, adaptive_scale
+from wiring.planting import plant
 
 pytestmark = pytest.mark.claim("P13")
 
@@ -120,3 +122,91 @@ def test_impossible_parameters_are_refused(bad):
     facts = {"epsilon": 1.0, "multiplier": 3.0, "selections": 1, "selection_range": 0.1} | bad
     with pytest.raises(ParameterError):
         adaptive_delta(**facts)
+
+
+def exact_masses(width):
+    """Return what each end of a cell must hold, in 40 digits: the loss density is known."""
+    width = mpmath.mpf(width)
+    ends = [width * (2 * mpmath.mpf(cell) / 64 - 1) for cell in range(65)]
+    factor = 1 / (2 * mpmath.sinh(width / 2))
+    masses = [mpmath.mpf(0)] * 65
+    for cell in range(64):
+        low, high = ends[cell], ends[cell + 1]
+        first = factor * (mpmath.exp(high / 2) - mpmath.exp(low / 2))
+        second = factor * (mpmath.exp(-low / 2) - mpmath.exp(-high / 2))
+        at_low = mpmath.exp(low) * (mpmath.exp(high) * second - first)
+        at_low /= mpmath.exp(high) - mpmath.exp(low)
+        masses[cell] += at_low
+        masses[cell + 1] += first - at_low
+    return ends, masses
+
+
+def exact_gaussian(epsilon, multiplier):
+    mu = 1 / mpmath.mpf(multiplier)
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(
+        -mu / 2 - epsilon / mu
+    )
+
+
+CASES = [(1.0, 3.8, 0.1), (4.0, 1.4, 0.4), (0.1, 40.0, 0.01), (2.0, 2.0, 1.5), (0.5, 3.0, 0.8)]
+
+
+def low_deltas():
+    """Return the cases in which less is charged than one selection and the Gaussian cost."""
+    found = []
+    with mpmath.workdps(40):
+        for epsilon, multiplier, width in CASES:
+            exact = sum(
+                mass * exact_gaussian(epsilon - end, multiplier)
+                for end, mass in zip(*exact_masses(width), strict=True)
+            )
+            charged = adaptive.adaptive_delta(
+                epsilon=epsilon, multiplier=multiplier, selections=1, selection_range=width
+            )
+            if not exact <= charged <= exact * (1 + mpmath.mpf("1e-9")):
+                found.append((epsilon, multiplier, width))
+    return found
+
+
+def light_tails():
+    """Return the ranges for which some loss is exceeded with less probability than it is."""
+    found = []
+    with mpmath.workdps(40):
+        for width in (1e-3, 0.01, 0.1, 0.37, 1.0, 3.0, 12.0, 40.0):
+            ours = [mpmath.mpf(mass) for mass in adaptive._spread_to_ends(width)]
+            _, exact = exact_masses(width)
+            rounding = mpmath.mpf(2) ** -50  # of a sum of at most 64; below what is added on top
+            if any(
+                sum(ours[place:]) < sum(exact[place:]) * (1 - rounding) for place in range(1, 65)
+            ):
+                found.append(width)
+    return found
+
+
+def test_a_delta_beside_a_selection_is_rounded_up_in_forty_digits():
+    assert low_deltas() == []
+
+
+def test_what_rounding_may_hide_goes_to_the_larger_loss():
+    assert light_tails() == []
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new"),
+    [
+        ("_selection_losses", "(1 - _SLIP)", "(1 + 1e-9)"),
+        ("_selection_losses", "2 * width / _CELLS", "2 * width * (1 - 1e-9) / _CELLS"),
+        ("adaptive_delta", "total * _UP", "total * (1 - 1e-11)"),
+        ("_signed_delta", "-math.expm1(epsilon) +", "-math.expm1(epsilon) * (1 - 1e-9) +"),
+        ("_spread_to_ends", "- first - _SLIP * first", "- first + 1e-9 * first"),
+    ],
+)
+def test_a_delta_that_is_rounded_down_fails_the_same_test(monkeypatch, where, old, new):
+    plant(monkeypatch, f"privacy.adaptive:{where}", old, new)
+    assert low_deltas()
+
+
+def test_what_goes_to_the_smaller_loss_fails_the_same_test(monkeypatch):
+    where = "privacy.adaptive:_spread_to_ends"
+    plant(monkeypatch, where, "- _SLIP * first", "+ _SLIP * first")
+    assert light_tails()

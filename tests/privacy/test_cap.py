@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import Cap, cap_epsilon, plan_cap
+from dpcov.privacy import cap as cap_module
 from dpcov.privacy.cap import COIN
+from wiring.planting import plant
 
 epsilons = st.floats(1e-3, 20)
 sizes = st.integers(1, 2**16)
@@ -93,3 +95,101 @@ def test_an_impossible_number_of_columns_is_refused(n_columns):
 def test_impossible_constants_are_refused(constants):
     with pytest.raises(ParameterError):
         Cap(*constants)
+
+
+def distance_by_hand(n_columns):
+    """Return how far shares of caps may be off, as the proof of P14 adds it up."""
+    d = mpmath.mpf(n_columns + 1)
+    length = mpmath.sqrt(d + 2 * mpmath.sqrt(40 * d) + 80)
+    two = mpmath.mpf(2)
+    slip = two**-48 * (mpmath.sqrt(d) + length)
+    slip += ((66 + d / 64) * two**-53 + two**-50) * length
+    generator = 2 * two**-44
+    return 0.8 * slip + generator + d * two**-64 + mpmath.exp(-40)
+
+
+def worst_epsilon(cap, n_columns):
+    """Return the largest loss of a report whose caps hold a little more or fewer seeds."""
+    q = mpmath.erfc(mpmath.mpf(cap.threshold) / mpmath.sqrt(2))
+    p, d = mpmath.mpf(cap.coin) / COIN, distance_by_hand(n_columns)
+    one_cap = mpmath.log(p / (q - d) * (1 - (q - d)) / (1 - p))
+    # q_y as large, q_x as small as can be: a seed in one cap alone, in both, in neither.
+    apart = mpmath.log(p * (1 - q + d) / ((1 - p) * (q - d)))
+    return max(one_cap, apart, mpmath.log((q + d) / (q - d)), mpmath.log((1 - q + d) / (1 - q - d)))
+
+
+PAID = [(e, p) for e in (0.01, 0.3, 1.0, 2.5, 6.0, 20.0) for p in (1, 30, 1000, 2**16)]
+
+
+def leaning_least():
+    """Return a cap whose coin hardly leans: there, what the caps of two rows share counts."""
+    shares = {
+        t: COIN * math.erfc(t / math.sqrt(2)) for t in (0.5 + k / 8192 for k in range(20_000))
+    }
+    threshold = max(shares, key=lambda t: shares[t] % 1)
+    return Cap(threshold, math.floor(shares[threshold]) + 1)
+
+
+def unpaid():
+    """Return the promises that the constants do not keep, or that `cap_epsilon` makes smaller."""
+    broken = []
+    with mpmath.workdps(40):
+        for epsilon, n_columns in PAID:
+            cap = plan_cap(epsilon=epsilon, n_columns=n_columns)
+            worst = worst_epsilon(cap, n_columns)
+            if worst > epsilon or worst > cap_epsilon(cap, n_columns=n_columns):
+                broken.append((epsilon, n_columns))
+        cap = leaning_least()
+        if worst_epsilon(cap, 2**16) > cap_epsilon(cap, n_columns=2**16):
+            broken.append(cap)
+    return broken
+
+
+def unreserved():
+    """Return the epsilons of which the coin leaves less than a billionth for what is not a coin."""
+    found = []
+    with mpmath.workdps(40):
+        for step in range(1, 200):
+            epsilon = step / 20
+            cap = plan_cap(epsilon=epsilon, n_columns=10)
+            q = mpmath.erfc(mpmath.mpf(cap.threshold) / mpmath.sqrt(2))
+            p = mpmath.mpf(cap.coin) / COIN
+            reserved = epsilon - mpmath.log(p / q * (1 - q) / (1 - p))
+            if reserved < mpmath.mpf("0.9999e-9") * epsilon:
+                found.append(epsilon)
+    return found
+
+
+@pytest.mark.claim("P14")
+def test_the_constants_pay_for_the_generator_and_floating_point():
+    assert unpaid() == []
+
+
+@pytest.mark.claim("P14")
+def test_a_billionth_of_epsilon_is_kept_for_the_generator_and_floating_point():
+    assert unreserved() == []
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new"),
+    [
+        ("cap_epsilon", "odds + _surcharge(q, n_columns)", "odds"),
+        ("cap_epsilon", "max(one_cap, same_side)", "one_cap"),
+        ("_surcharge", "distance / (q - distance) + ", ""),
+        ("_surcharge", " + distance / (1 - q - distance)", ""),
+        ("_distance", " + _GENERATOR", ""),
+        ("_distance", "0.8 * slip", "0.4 * slip"),
+        ("_checked_distance", "high=MAX_COLUMNS) + 1)", "high=MAX_COLUMNS) // 4 + 1)"),
+    ],
+)
+def test_a_cap_that_pays_for_less_fails_the_same_test(monkeypatch, where, old, new):
+    plant(monkeypatch, f"privacy.cap:{where}", old, new)
+    for name in ("cap_epsilon", "plan_cap"):
+        monkeypatch.setitem(globals(), name, getattr(cap_module, name))
+    assert unpaid()
+
+
+def test_a_coin_that_leaves_less_fails_the_same_test(monkeypatch):
+    plant(monkeypatch, "privacy.cap:plan_cap", "_PAYMENT * epsilon", "0.5 * _PAYMENT * epsilon")
+    monkeypatch.setitem(globals(), "plan_cap", cap_module.plan_cap)
+    assert unreserved()

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from dpcov.privacy.composition import (
     zcdp_budget,
     zcdp_delta,
 )
+from wiring.planting import plant
 
 PROMISES = [(0.01, 1e-5), (0.1, 1e-6), (1.0, 1e-5), (1.0, 0.3), (4.0, 1e-9), (10.0, 1e-3)]
 
@@ -139,3 +141,100 @@ def test_costs_are_rounded_up(sensitivity, scale, count):
     step = selection_step("", count=count, sensitivity=sensitivity, scale=scale)
     assert step.rho >= count * (2 * ratio) ** 2 / 8
     assert step.rho <= count * (2 * ratio) ** 2 / 8 * (1 + Fraction(1, 10**12))
+
+
+def exact_delta(rho, epsilon):
+    """Return δ at the best order, in 40 digits."""
+    rho, epsilon = mpmath.mpf(rho), mpmath.mpf(epsilon)
+
+    def slope(excess):
+        order = 1 + excess
+        return (2 * order - 1) * rho - epsilon + mpmath.log(excess / order)
+
+    excess = mpmath.findroot(slope, _near_the_best(float(rho), float(epsilon)))
+    order = 1 + excess
+    log_delta = excess * (order * rho - epsilon) + order * mpmath.log(excess / order)
+    return mpmath.exp(log_delta) / excess
+
+
+def _near_the_best(rho, epsilon):
+    excesses = np.geomspace(1e-6, 1e9, 20_001)
+    slopes = (1 + 2 * excesses) * rho - epsilon - np.log1p(1 / excesses)
+    return float(excesses[np.flatnonzero(slopes > 0)[0]])
+
+
+COSTS = [(rho, share * math.sqrt(rho)) for rho in (1e-6, 1e-3, 0.04, 1.0) for share in (3, 5, 8)]
+COSTS += [(rho, epsilon) for rho, epsilon in ((0.02, 1.0), (0.5, 6.0), (5.0, 30.0), (40.0, 120.0))]
+
+
+def too_small():
+    """Return the costs for which a delta, or a budget, is on the wrong side of the truth."""
+    found = []
+    with mpmath.workdps(40):
+        for rho, epsilon in COSTS:
+            delta = zcdp_delta(rho=rho, epsilon=epsilon)
+            if delta < exact_delta(rho, epsilon):
+                found.append(("delta", rho, epsilon))
+            if exact_delta(zcdp_budget(epsilon=epsilon, delta=delta), epsilon) > delta:
+                found.append(("budget", rho, epsilon))
+    return found
+
+
+@pytest.mark.claim("P9")
+def test_deltas_are_rounded_up_and_budgets_down_in_forty_digits():
+    assert too_small() == []
+
+
+@pytest.mark.claim("P9")
+def test_a_delta_is_rounded_by_less_than_a_millionth():
+    with mpmath.workdps(40):
+        for rho, epsilon in COSTS:
+            assert zcdp_delta(rho=rho, epsilon=epsilon) < exact_delta(rho, epsilon) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new"),
+    [
+        ("_log_delta", "math.fsum(terms) + slip", "math.fsum(terms) - slip"),
+        ("_log_delta", "math.fsum(terms) + slip", "math.fsum(terms) - 2.0**-50"),
+        ("_log_delta", "-log_excess,", "-log_excess * (1 + 1e-12),"),
+        ("zcdp_budget", "return low\n", "return low * (1 + 1e-9)\n"),
+    ],
+)
+def test_numbers_that_are_rounded_the_other_way_fail_the_same_test(monkeypatch, where, old, new):
+    plant(monkeypatch, f"privacy.composition:{where}", old, new)
+    for name in ("zcdp_delta", "zcdp_budget"):
+        monkeypatch.setitem(globals(), name, getattr(composition, name))
+    assert too_small()
+
+
+def cheap_steps(step):
+    """Return the ratios for which a step costs less than it should, in fractions."""
+    ratios = [(1 + k / 7, 3 + k / 11) for k in range(200)]
+    return [
+        (sensitivity, scale)
+        for sensitivity, scale in ratios
+        if Fraction(step(sensitivity, scale)) < (Fraction(sensitivity) / Fraction(scale)) ** 2 / 2
+    ]
+
+
+def one_gaussian(sensitivity, scale):
+    return composition.gaussian_step("", sensitivity=sensitivity, scale=scale).rho
+
+
+def one_round(sensitivity, scale):
+    return composition.selection_step("", count=1, sensitivity=sensitivity, scale=scale).rho
+
+
+@pytest.mark.claim("P9")
+@pytest.mark.parametrize("step", [one_gaussian, one_round])
+def test_no_step_costs_less_than_it_should(step):
+    assert cheap_steps(step) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "where"), [(one_gaussian, "gaussian_step"), (one_round, "selection_step")]
+)
+def test_a_cost_that_is_not_rounded_up_fails_the_same_test(monkeypatch, step, where):
+    plant(monkeypatch, f"privacy.composition:{where}", " * _UP", "")
+    assert cheap_steps(step)

@@ -48,6 +48,39 @@ def test_the_local_model_says_that_the_row_stays_on_the_device():
     assert "never leaves the person's device" in PureDP(1, "local").in_words
 
 
+@pytest.mark.claim("P8")
+def test_a_promise_for_complete_tables_says_so():
+    words = ApproxDP(1, 1e-6, "replace", complete=True).in_words
+    assert "among complete tables, without missing or infinite cells" in words
+    assert "nobody's cell is missing" in words
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    "promise", [PureDP, lambda *facts, **more: ApproxDP(1, 1e-6, "local", **more)]
+)
+def test_a_promise_for_complete_rows_says_what_silence_tells(promise):
+    words = promise(1, "local", complete=True).in_words
+    assert "among complete rows" in words
+    assert "its silence tells so" in words
+    assert "table" not in words
+
+
+@pytest.mark.parametrize("promise", [PureDP(1, "local"), ApproxDP(1, 1e-6, "add-remove", "who")])
+def test_a_promise_for_all_tables_does_not_speak_of_complete_ones(promise):
+    assert "complete" not in promise.in_words
+
+
+def test_promises_among_other_tables_are_other_promises():
+    assert PureDP(1, "replace") != PureDP(1, "replace", complete=True)
+
+
+@pytest.mark.parametrize("complete", [None, 1, "yes"])
+def test_a_promise_is_for_complete_tables_or_not(complete):
+    with pytest.raises(ParameterError, match="complete must be"):
+        ApproxDP(1, 1e-6, "replace", complete=complete)
+
+
 def test_no_promise_says_so_everywhere():
     nothing = NoPromise("simulated with a seed")
     assert str(nothing) == "no promise: simulated with a seed"

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcov.errors import MissingValueError, ParameterError
+from dpcov.sensitive import rows as rows_module
 from dpcov.sensitive.rows import Grid, _enforce_norm, quantize_rows, squared_norms
+from wiring.planting import plant
 
 GRID = Grid(row_norm=1.0, bits=20)
 
@@ -216,3 +218,39 @@ def test_a_norm_is_that_of_its_row_in_every_place_and_layout(rows, order):
     assert np.array_equal(moved, squared_norms(rows, "refuse")[order])
     exact = (rows.astype(np.longdouble) ** 2).sum(axis=1)
     assert np.allclose(squared_norms(rows, "refuse").astype(np.longdouble), exact, rtol=1e-5)
+
+
+EXCESSES = [2.0**-19, 1e-5, 1e-4, 1e-3, 5e-3, 1e-2]
+
+
+def barely_too_long(excess, size, bits):
+    """Return quantized rows that were too long by `excess`, alone and beside a far longer one."""
+    directions = np.random.default_rng(size).normal(size=(20, size))
+    directions[:size] = np.eye(size)[:20]
+    rows = directions * ((1 + excess) / np.linalg.norm(directions, axis=1))[:, None]
+    grid = Grid(row_norm=1.0, bits=bits)
+    beside = quantize(np.concatenate([rows, np.full((1, size), 50.0)]), grid)[:-1]
+    return np.concatenate([quantize(rows, grid), beside])
+
+
+@pytest.mark.claim("P2")
+@pytest.mark.parametrize("bits", [12, 20, 24])
+@pytest.mark.parametrize("size", [1, 4, 20])
+@pytest.mark.parametrize("excess", EXCESSES)
+def test_rows_that_are_barely_too_long_are_shortened_to_the_bound(excess, size, bits):
+    norms = integer_norms(barely_too_long(excess, size, bits))
+    assert max(norms) <= 4**bits
+    assert min(norms) >= (2**bits - 2 * size**0.5) ** 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("squared.max(initial=0.0) <= grid", "squared.max(initial=0.0) <= 1.011 * grid"),
+        ("squared > grid", "squared > 1.011 * grid"),
+    ],
+)
+def test_a_bound_that_is_off_by_a_percent_fails_the_same_test(monkeypatch, old, new):
+    plant(monkeypatch, "sensitive.rows:quantize_rows", old, new)
+    monkeypatch.setitem(globals(), "quantize_rows", rows_module.quantize_rows)
+    assert max(integer_norms(barely_too_long(5e-3, 4, 20))) > 4**20

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.local.integers import IntegerNoise, triangle_size
+from dpcov.local.integers import IntegerNoise
+from dpcov.mechanisms.noise import add_noise
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
 
 __all__ = ["noisy_products"]
 
@@ -39,7 +39,6 @@ def noisy_products(
     above, beside = np.triu_indices(size)
     products = row[above] * row[beside]
     diagonal = above == beside
-    others = triangle_size(size) - size
-    products[diagonal] += draw_rounded_gaussian(noise.diagonal, size, stream)
-    products[~diagonal] += draw_rounded_gaussian(noise.off_diagonal, others, stream)
+    products[diagonal] = add_noise(products[diagonal], noise.diagonal, stream)
+    products[~diagonal] = add_noise(products[~diagonal], noise.off_diagonal, stream)
     return products

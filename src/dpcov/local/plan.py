@@ -55,8 +55,9 @@ class Plan:
         A device works on (x − shift) / scale: public facts, 0 and 1 by default.
     missing : {"center", "refuse"}
         Whether a device reads a missing or infinite cell as the column's shift, or raises
-        and sends nothing. Silence tells the server that a cell is missing: that is why the
-        default differs from that of `dpcov.release`.
+        and sends nothing. Silence tells the server that a cell is missing, so that the promise
+        holds among complete rows only: that is why the default differs from that of
+        `dpcov.release`, and why a `Device` refuses other plans unless its owner allows them.
     constants : Cap or IntegerNoise, optional
         Of the mechanism. Computed when they are not given; refused when they do not pay
         for the promise.
@@ -148,9 +149,10 @@ class Plan:
     @property
     def promise(self) -> PureDP | ApproxDP:
         """What every report promises to the person who sends it."""
+        complete = self.missing == "refuse"
         if self.delta is None:
-            return PureDP(self.epsilon, Neighbors.LOCAL)
-        return ApproxDP(self.epsilon, self.delta, Neighbors.LOCAL)
+            return PureDP(self.epsilon, Neighbors.LOCAL, complete=complete)
+        return ApproxDP(self.epsilon, self.delta, Neighbors.LOCAL, complete=complete)
 
     @property
     def cap(self) -> Cap:

@@ -197,7 +197,8 @@ def release(
     missing : {"refuse", "center"}
         What to do with missing and infinite cells: raise, or read them as the stated center,
         which should then be close to the mean; for pairs, let them have no sign, which pulls
-        correlations toward zero.
+        correlations toward zero. With ``"refuse"`` the promise holds among complete tables
+        only: that there is a release tells that nobody's cell is missing.
     unit : str, optional
         The column that says whose row it is, when one person has several. The promise is then
         about all rows of one unit together. The column is not released.
@@ -238,8 +239,9 @@ def release(
     Notes
     -----
     Formal guarantee: (epsilon, delta)-differential privacy of everything returned, for
-    the stated neighboring relation (claims in docs/privacy.md). Everything that is learned on
-    the way is paid for from the same promise, and listed in ``release.provenance.steps``.
+    the stated neighboring relation, among complete tables if others are refused (claims in
+    docs/privacy.md). Everything that is learned on the way is paid for from the same promise,
+    and listed in ``release.provenance.steps``.
 
     Examples
     --------

@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.noise import add_noise, select_largest
 from dpcov.mechanisms.pairs_plan import FINER_BITS, PairsPlan
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
-from dpcov.mechanisms.selection import select_largest
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.sensitive.signs import CoMovement
 from dpcov.version import __version__
@@ -64,7 +63,7 @@ def release_pairs(
     )
     pairs = _pairs_at(chosen, len(columns))
     fine = sums.triangle.at(pairs[:, 0], pairs[:, 1]).astype(np.int64) << FINER_BITS
-    fine += draw_rounded_gaussian(plan.value_scale, len(pairs), stream)
+    noisy = add_noise(fine, plan.value_scale, stream)
     variances = _release_squares(sums, plan, stream)
     if public_variances is not None:
         scale = 1.0 if units is None else units.scale
@@ -72,7 +71,7 @@ def release_pairs(
     made = plan.squares
     return PairsRelease(
         pairs=pairs,
-        co_movement=fine / float(plan.n_terms << FINER_BITS),
+        co_movement=noisy / float(plan.n_terms << FINER_BITS),
         noise_scale=plan.noise_scale,
         n_terms=plan.n_terms,
         variances=variances,
@@ -99,7 +98,7 @@ def release_pairs(
 def _release_squares(sums: CoMovement, plan: PairsPlan, stream: RandomStream) -> Variances | None:
     if sums.squares is None:
         return None
-    noisy = sums.squares + draw_rounded_gaussian(plan.square_scale, sums.n_columns, stream)
+    noisy = add_noise(sums.squares, plan.square_scale, stream)
     values = noisy.astype(np.float64) * plan.square_cell
     return Variances(values, plan.variance_scale)
 

@@ -15,12 +15,9 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.noise import add_noise
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import (
-    MAX_SCALE,
-    draw_rounded_gaussian,
-    frobenius_scales,
-)
+from dpcov.mechanisms.rounded_gaussian import MAX_SCALE, frobenius_scales
 from dpcov.privacy import ApproxDP, gaussian_scale, squared_moment_sensitivity
 from dpcov.privacy.composition import Step, gaussian_step
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
@@ -261,17 +258,17 @@ def _noisy_average(
     """
     size = sums.size
     matrix = np.empty((size, size))
-    diagonal = sums.diagonal() + draw_rounded_gaussian(plan.diagonal, size, stream)
+    diagonal = add_noise(sums.diagonal(), plan.diagonal, stream)
     matrix[np.diag_indices(size)] = diagonal * plan.cell
     band = max(1, _DRAWS_AT_A_TIME // size)
     for top in range(0, size - 1, band):
         bottom = min(top + band, size - 1)
-        count = sum(size - 1 - row for row in range(top, bottom))
-        noise = draw_rounded_gaussian(plan.off_diagonal, count, stream)
+        exact = np.concatenate([sums.row(row)[1:] for row in range(top, bottom)])
+        noisy = add_noise(exact, plan.off_diagonal, stream)
         start = 0
         for row in range(top, bottom):
             stop = start + size - 1 - row
-            matrix[row, row + 1 :] = (sums.row(row)[1:] + noise[start:stop]) * plan.cell
+            matrix[row, row + 1 :] = noisy[start:stop] * plan.cell
             matrix[row + 1 : bottom, row] = matrix[row, row + 1 : bottom]
             start = stop
         matrix[bottom:, top:bottom] = matrix[top:bottom, bottom:].T

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.noise import add_noise
 from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import MAX_SCALE, draw_rounded_gaussian, round_scale_up
+from dpcov.mechanisms.rounded_gaussian import MAX_SCALE, round_scale_up
 from dpcov.privacy import Neighbors, squared_unit_sensitivity
 from dpcov.sensitive.gram import MAX_SUM_BITS
 from dpcov.sensitive.rows import Grid
@@ -85,7 +86,7 @@ def release_mean_squares(
 ) -> tuple[npt.NDArray[np.float64], float]:
     """Return noisy mean squares of the columns, and the sd of their noise."""
     _check(sums, plan)
-    noisy = sums.sums + draw_rounded_gaussian(plan.scale, len(sums.sums), stream)
+    noisy = add_noise(sums.sums, plan.scale, stream)
     cell = plan.grid.unit**2 / sums.n_rows
     return noisy.astype(np.float64) * cell, plan.scale * cell
 
@@ -93,7 +94,7 @@ def release_mean_squares(
 def release_trace(sums: SquareSums, plan: SquaresPlan, stream: RandomStream) -> float:
     """Return the noisy mean squared norm of the clipped rows; positive."""
     _check(sums, plan)
-    noisy = int(sums.sums.sum()) + int(draw_rounded_gaussian(plan.scale, 1, stream)[0])
+    noisy = int(add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])
     cell = plan.grid.unit**2 / sums.n_rows
     return max(noisy, plan.scale) * cell
 

@@ -64,6 +64,19 @@ class Neighbors(str, Enum):
             )
         return f"tables that differ in the cells of {whose}"
 
+    @property
+    def domain_in_words(self) -> str:
+        """What a promise says that holds only where no cell is missing."""
+        if self is Neighbors.LOCAL:
+            return (
+                "It holds among complete rows, without missing or infinite cells: for others a "
+                "device sends nothing, and its silence tells so."
+            )
+        return (
+            "It holds among complete tables, without missing or infinite cells: others are "
+            "refused, so that there is a release tells that nobody's cell is missing."
+        )
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -91,6 +104,8 @@ class ApproxDP(Promise):
     unit : str, optional
         The column that says whose row it is, when the promise is about all rows of one unit
         together. By default it is about single rows.
+    complete : bool, default False
+        Whether it holds among complete tables only, since others are refused.
 
     Examples
     --------
@@ -105,11 +120,17 @@ class ApproxDP(Promise):
     delta: float
     neighbors: Neighbors
     unit: str | None = None
+    complete: bool = False
 
     if TYPE_CHECKING:  # the relation may be given by its name
 
         def __init__(
-            self, epsilon: float, delta: float, neighbors: Neighbors | str, unit: str | None = ...
+            self,
+            epsilon: float,
+            delta: float,
+            neighbors: Neighbors | str,
+            unit: str | None = ...,
+            complete: bool = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -122,6 +143,7 @@ class ApproxDP(Promise):
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
         if not (self.unit is None or isinstance(self.unit, str)):
             raise ParameterError("unit must be the name of a column.")
+        _check_complete(self.complete)
 
     def __str__(self) -> str:
         return (
@@ -133,7 +155,8 @@ class ApproxDP(Promise):
     @property
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
-        return _in_words(self.epsilon, self.delta, self.neighbors, self.unit)
+        words = _in_words(self.epsilon, self.delta, self.neighbors, self.unit)
+        return f"{words} {self.neighbors.domain_in_words}" if self.complete else words
 
     def attack_power(self, false_alarm: float) -> float:
         """Return the best chance to detect one person at a given false-alarm rate.
@@ -151,6 +174,15 @@ class ApproxDP(Promise):
 class PureDP(Promise):
     """epsilon-differential privacy, with no exception.
 
+    Parameters
+    ----------
+    epsilon : float
+        Positive.
+    neighbors : Neighbors or str
+        ``"replace"``, ``"add-remove"`` or ``"local"``.
+    complete : bool, default False
+        Whether it holds among complete tables, or rows, only, since others are refused.
+
     Examples
     --------
     >>> print(PureDP(2.0, "replace"))
@@ -159,14 +191,18 @@ class PureDP(Promise):
 
     epsilon: float
     neighbors: Neighbors
+    complete: bool = False
 
     if TYPE_CHECKING:  # the relation may be given by its name
 
-        def __init__(self, epsilon: float, neighbors: Neighbors | str) -> None: ...
+        def __init__(
+            self, epsilon: float, neighbors: Neighbors | str, complete: bool = ...
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _checked_epsilon(self.epsilon))
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
+        _check_complete(self.complete)
 
     def __str__(self) -> str:
         return f"{_plain(self.epsilon)}-differential privacy{_relation_name(self.neighbors)}"
@@ -174,7 +210,8 @@ class PureDP(Promise):
     @property
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
-        return _in_words(self.epsilon, 0.0, self.neighbors)
+        words = _in_words(self.epsilon, 0.0, self.neighbors)
+        return f"{words} {self.neighbors.domain_in_words}" if self.complete else words
 
     def attack_power(self, false_alarm: float) -> float:
         """Return the best chance to detect one person at a given false-alarm rate."""
@@ -204,6 +241,11 @@ class NoPromise(Promise):
 
 def _checked_epsilon(value: object) -> float:
     return check_number("epsilon", value, low=0.0, high=1e6, open_high=False, advice=_NO_DEFAULT)
+
+
+def _check_complete(value: object) -> None:
+    if not isinstance(value, bool):
+        raise ParameterError("complete must be True or False.")
 
 
 def _plain(number: float) -> str:

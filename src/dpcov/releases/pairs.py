@@ -17,7 +17,7 @@ from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import Step
-from dpcov.releases.published import Published
+from dpcov.releases.published import Published, state_domain
 
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
@@ -39,7 +39,8 @@ class PairsProvenance:
     version, mechanism : str
         The version of dpcov, the name of the mechanism.
     calibrated_for : ApproxDP
-        The promise for which all noise was calibrated.
+        The promise for which all noise was calibrated; among complete tables only, if
+        `missing` says that others are refused.
     center : {"differences", "public"}
         Signs of differences of rows, or about a public center.
     max_pairs : int
@@ -73,6 +74,7 @@ class PairsProvenance:
         check_choice("missing", self.missing, ("refuse", "center"))
         check_count("max_pairs", self.max_pairs, low=1)
         check_count("rows_per_unit", self.rows_per_unit, low=1)
+        state_domain(self)
         check_number("selection scale", self.selection_scale, low=0, high=math.inf, open_low=False)
         for name in ("row_norm", "cell_bound"):
             if getattr(self, name) is not None:

@@ -5,6 +5,7 @@ Owns the public facts around the noisy numbers and how they are checked.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,23 @@ if TYPE_CHECKING:
         def calibrated_for(self) -> ApproxDP | PureDP: ...
 
         @property
+        def missing(self) -> str: ...
+
+        @property
         def steps(self) -> tuple[Step, ...]: ...
 
 
-__all__ = ["Published"]
+__all__ = ["Published", "state_domain"]
+
+
+def state_domain(made: _Made) -> None:
+    """Let the promise of a provenance say among which tables it holds.
+
+    A table with a missing cell that is refused has no release, and its neighbors have one: no
+    promise compares the two. The rule for missing cells decides, and is stated once.
+    """
+    complete = made.missing == "refuse"
+    object.__setattr__(made, "calibrated_for", replace(made.calibrated_for, complete=complete))
 
 
 class Published:

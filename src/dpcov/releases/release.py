@@ -19,7 +19,7 @@ from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, PureDP
 from dpcov.privacy.composition import Step
-from dpcov.releases.published import Published
+from dpcov.releases.published import Published, state_domain
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
@@ -106,7 +106,8 @@ class Provenance:
     bits : int
         Rows were quantized to multiples of row_norm / 2^bits.
     calibrated_for : ApproxDP or PureDP
-        The promise for which the noise was calibrated, neighboring relation included.
+        The promise for which the noise was calibrated, neighboring relation included; among
+        complete tables only, if `missing` says that others are refused.
     cap : Cap, optional
         The constants of the mechanism, for cap reports and for them alone.
     center : {"public", "private", "differences"}
@@ -148,6 +149,7 @@ class Provenance:
             check_number("trace", self.trace, low=0, high=math.inf)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
+        state_domain(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,10 @@ def describe_guarantee(release: Release | PairsRelease) -> dict[str, Any]:
             if unit is None
             else made.neighbors.in_words_of_units(unit),
         },
+        "domain": {
+            "complete": made.complete,
+            "in_words": made.neighbors.domain_in_words if made.complete else None,
+        },
         "not_protected": _not_protected(release, unit),
     }
 
@@ -74,6 +78,12 @@ def _not_protected(release: Release | PairsRelease, unit: str | None) -> list[st
     ]
     if unit is not None:
         items.append(f"which rows have the same {unit!r}")
+    if release.provenance.missing == "refuse":
+        items.append(
+            "that nobody who sent a report has a missing or infinite cell"
+            if local
+            else "that no cell is missing or infinite: otherwise there would be no release"
+        )
     if not local:
         items.append(
             "what was done to the data before dpcov read them, such as scaling or dropping rows"

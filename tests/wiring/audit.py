@@ -1,0 +1,128 @@
+"""The audit of one combination of options: what is spent, and whether sums stay in bounds."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import dpcov
+from dpcov.errors import InputError, ParameterError
+from wiring import account, reading
+from wiring.choices import ALWAYS, SIZE, candidates, handed_over, keywords, rows_that_count
+
+SLACK = 0.02  # the share of delta that may stay unspent: 64 cells, and scales of 32 bits
+ROUNDING = 1e-9
+
+
+class RefusedError(Exception):
+    """The library does not take these options together."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a release, and with which options."""
+
+    kind: str
+    what: str
+    options: dict
+
+
+def release(watch, options, row, answers=None):
+    """Return the release and what passed the door."""
+    watch.begin(answers)
+    try:
+        made = dpcov.release(handed_over(row, options), **keywords(options))
+    except (ParameterError, InputError) as refusal:
+        raise RefusedError(str(refusal)) from None
+    return made, watch.draws
+
+
+def audit(watch, options):
+    """Watch releases of neighboring tables, and compare with what the options mean."""
+    rows = candidates(options)
+    made, draws = release(watch, options, rows[1])
+    pairs = isinstance(made, dpcov.PairsRelease)
+    expected = reading.steps(options, n_rows=rows_that_count(options), size=SIZE, pairs=pairs)
+    answers = [draw.answer for draw in draws]
+    runs = [release(watch, options, row, answers) for row in rows]
+    groups = [_grouped(run, expected) for run in (draws, *(run for _, run in runs))]
+    found = [
+        *_promised(made, options),
+        *(
+            [("steps", "the steps are not those of the options")]
+            if None in groups
+            else [
+                *_spent(made, expected, groups[0], pairs),
+                *_moved(expected, groups[1:], options),
+            ]
+        ),
+    ]
+    if any(again != made for again, _ in runs):
+        found.append(("leak", "the release is not a function of what passed the door"))
+    if any([draw.scales for draw in run] != [draw.scales for draw in draws] for _, run in runs):
+        found.append(("leak", "the noise depends on the rows"))
+    return [Problem(kind, what, options) for kind, what in found]
+
+
+def _grouped(draws, expected):
+    """Return the draws of each step, or None if they are not the steps that are expected."""
+    left, groups = list(draws), []
+    for step in expected:
+        sizes = [step.size]
+        if step.kind == "moments":
+            sizes = [step.size, step.size * (step.size - 1) // 2]
+        group, left = left[: len(sizes)], left[len(sizes) :]
+        kind = "selection" if step.kind == "selection" else "gaussian"
+        found = [draw.count if draw.kind == "selection" else len(draw.exact) for draw in group]
+        if found != sizes or any(draw.kind != kind or not draw.is_whole for draw in group):
+            return None
+        groups.append(group)
+    return None if left else groups
+
+
+def _promised(made, options):
+    """Compare what the release says of itself with what was asked for."""
+    promise = made.provenance.calibrated_for
+    stated = (promise.epsilon, promise.delta, promise.neighbors.value, promise.unit)
+    unit = keywords(options).get("unit")
+    if stated != (ALWAYS["epsilon"], ALWAYS["delta"], options["neighbors"], unit):
+        yield "promise", "the promise is not the one that was asked for"
+    if promise.complete is not (options["missing"] == "refuse"):
+        yield "promise", "the promise holds among other tables than it says"
+    if made.provenance.rows_per_unit != (options["rows_per_unit"] or 1):
+        yield "promise", "the release states another number of rows for each person"
+
+
+def _spent(made, expected, groups, pairs):
+    """Add up the costs and compare with the promise, and with what the release lists."""
+    costs = [
+        (step.kind, reading.spent(step, [draw.scales[0] for draw in group]), max(1, group[0].count))
+        for step, group in zip(expected, groups, strict=True)
+    ]
+    share = account.total_delta(costs, ALWAYS["epsilon"], pairs=pairs) / ALWAYS["delta"]
+    if share > 1 + ROUNDING:
+        yield "overspent", f"delta is {share:.4g} times what is promised"
+    if share < 1 - SLACK:
+        yield "wasted", f"only {share:.4g} of the promised delta is spent"
+    listed = [(step.name, step.rho) for step in made.provenance.steps]
+    paid = [
+        (step.name, count * value**2 / 8 if kind == "selection" else value**2 / 2)
+        for step, (kind, value, count) in zip(expected, costs, strict=True)
+    ]
+    if [name for name, _ in listed] != [name for name, _ in paid] or any(
+        abs(a - b) > 1e-6 * b for (_, a), (_, b) in zip(listed, paid, strict=True)
+    ):
+        yield "listed", "the steps that the release lists are not what was paid for"
+
+
+def _moved(expected, runs, options):
+    """Compare all neighbors: any two candidates, or each with the row that adds nothing."""
+    neighbors = list(combinations(range(len(runs)), 2))
+    if options["neighbors"] == "add-remove":
+        neighbors = [(0, place) for place in range(1, len(runs))]
+    for place, step in enumerate(expected):
+        exact = [[draw.exact for draw in run[place]] for run in runs]
+        scales = [draw.scales[0] for draw in runs[0][place]]
+        furthest = max(reading.moved(step, exact[a], exact[b], scales) for a, b in neighbors)
+        if furthest > 1 + ROUNDING:
+            yield "far", f"{step.name}: neighbors are {furthest:.6g} sensitivities apart"
+        if furthest < step.nearly * (1 - ROUNDING):
+            yield "loose", f"{step.name}: neighbors are at most {furthest:.4g} of it apart"

@@ -1,0 +1,175 @@
+"""Every option of `dpcov.release`, the values that are tried, and the tables they are tried on.
+
+A new option must be given values here: `test_wiring` compares the names with the signature.
+"""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+import dpcov
+
+SIZE = 4  # columns: small enough to reason about, and corners of a cube are orthogonal
+ROWS = 400
+PEOPLE_ROWS = 3  # how many rows of one person count, with unit=
+FAR = 1e6
+NAMES = [f"x{i + 1}" for i in range(SIZE)]
+CENTER, SCALE = np.array([3.0, -1.0, 0.5, 10.0]), np.array([2.0, 0.5, 1.0, 4.0])
+FACTS = {
+    name: {"center": center, "scale": scale}
+    for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
+}
+BOUNDED = {
+    name: {"lower": center - scale, "upper": center + scale, "center": center, "scale": scale}
+    for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
+}
+RADIUS = dpcov.PrivateRadius(share=0.4, quantile=0.5, low=0.125, high=8.0)
+
+# What decides which noisy steps there are and how far a person moves them: all combinations.
+CORE = {
+    "mechanism": ["dense", "pairs", "auto"],
+    "neighbors": ["replace", "add-remove"],
+    "row_norm": [None, 1.0, RADIUS],
+    "center": [None, "public", 0.25, "private", "differences"],
+    "scales": [None, "public", tuple(SCALE), "private", "none"],
+    "heavy_tails": [False, True],
+    "max_pairs": [None, 2, 6],
+    "cell_bound": [None, 0.5**0.5],
+    "rows_per_unit": [None, PEOPLE_ROWS],
+}
+# The rest: each combination of the above is tried once more with some of these, in turn.
+SIDES = {
+    "columns": [None, "names", FACTS, BOUNDED],
+    "missing": ["refuse", "center"],
+    "target": [None, "correlation"],
+    "shares": [None, {"moments": 1, "scales": 1, "trace": 1}, {"selection": 1, "values": 3}],
+    "engine": [None, None, None, "dask"],  # which is slow, and adds the same numbers up
+    "table": ["array", "stream"],
+}
+# Stated the same in all of them. A seed lets differences pair the same rows in every run.
+ALWAYS = {"epsilon": 4.0, "delta": 1e-6, "seed": 7, "progress": False}
+NOT_OPTIONS = {"X", "unit"}  # the table, and a name that goes with rows_per_unit
+OWN = {"table"}  # how the table is handed over is a choice of this test
+
+
+def core_choices():
+    """Yield all combinations of the core, with everything else at its default."""
+    plain = {name: values[0] for name, values in SIDES.items()}
+    for values in product(*CORE.values()):
+        yield dict(zip(CORE, values, strict=True)) | plain
+
+
+def side_choices():
+    """Return all combinations of the rest, but the plain one; each value comes soon."""
+    rest = [dict(zip(SIDES, values, strict=True)) for values in product(*SIDES.values())][1:]
+    return [rest[place] for place in np.random.default_rng(0).permutation(len(rest))]
+
+
+def keywords(options):
+    """Return what is passed to `dpcov.release`."""
+    passed = {name: value for name, value in options.items() if name not in OWN} | ALWAYS
+    several = options["rows_per_unit"] is not None
+    if options["columns"] == "names":
+        stream = options["table"] == "stream"
+        passed["columns"] = ["whose", *NAMES] if several and not stream else NAMES
+    if several:
+        plain = options["table"] == "array" and options["columns"] is None
+        passed["unit"] = "x0" if plain else "whose"
+    if isinstance(options["scales"], tuple):
+        passed["scales"] = np.array(options["scales"])
+    return passed
+
+
+def units(options):
+    """Return the centers and scales of working units: what a row of zeros means."""
+    if isinstance(options["columns"], dict):
+        return CENTER, SCALE
+    center, scale = np.zeros(SIZE), np.ones(SIZE)
+    if isinstance(options["center"], float):
+        center = np.full(SIZE, options["center"])
+    # Numbers for pairs are standard deviations to publish, and no units.
+    if isinstance(options["scales"], tuple) and options["mechanism"] == "dense":
+        scale = np.array(options["scales"])
+    return center, scale
+
+
+@cache
+def others():
+    """Return the rows of everybody else, in working units: of all lengths.
+
+    Columns 0 and 1 agree in sign, 0 and 3 disagree: sums of either sign for the pairs.
+    """
+    generator = np.random.default_rng(5)
+    rows = generator.normal(size=(ROWS, SIZE))
+    rows[:, 1], rows[:, 3] = abs(rows[:, 1]), -abs(rows[:, 3])
+    rows[:, [1, 3]] *= np.sign(rows[:, [0]])
+    lengths = np.exp2(generator.uniform(-2, 2, size=ROWS))
+    return rows * (lengths / np.sqrt((rows**2).sum(axis=1)))[:, None]
+
+
+def candidates(options):
+    """Return rows that a person may have, in working units; the first adds nothing.
+
+    Among them are those that are furthest apart, for each of the steps that there may be.
+    """
+    e1, e2, e3, e4 = np.eye(SIZE)
+    rows = [
+        0 * e1,
+        FAR * e1,
+        FAR * e2,
+        1.005 * e1,  # half a percent too long
+        FAR * (e1 + e2 + e3 + e4),
+    ]
+    if options["mechanism"] != "dense" or isinstance(options["columns"], dict):
+        rows.append(FAR * (e1 - e2 + e3 - e4))
+    if options["center"] == "private":
+        rows.append(FAR * (-0.1 * e1 + 0.99**0.5 * e2))  # orthogonal with the constant cell
+    if options["cell_bound"] is not None:
+        rows += [FAR * (e1 + e2), FAR * (e3 + e4)]
+    if options["missing"] == "center":
+        rows += [np.array([FAR, np.nan, 0, 0]), np.array([np.nan, FAR, np.inf, 0])]
+    return rows
+
+
+def places(options):
+    """Return which rows are the person's: with units, more than count, not side by side."""
+    return [90] if options["rows_per_unit"] is None else [2, 50, 90, 200, 333]
+
+
+def rows_that_count(options):
+    """Return how many rows are used: all but those of a person who has too many."""
+    return ROWS - max(0, len(places(options)) - (options["rows_per_unit"] or 1))
+
+
+def table(row, options):
+    """Return everybody's rows and whose they are, the person's among them."""
+    facts = (row, *units(options))
+    gaps = options["missing"] == "center"
+    return _table(*(tuple(fact.tolist()) for fact in facts), tuple(places(options)), gaps)
+
+
+@cache
+def _table(row, center, scale, places, gaps):
+    rows, whose = others().copy(), np.arange(1.0, ROWS + 1)
+    rows[list(places)], whose[list(places)] = row, 0
+    if gaps:
+        rows[7, 2] = rows[8, 1] = np.nan
+    return np.array(center) + np.array(scale) * rows, whose
+
+
+def handed_over(row, options):
+    """Return the table as the kind of object that the options ask for."""
+    rows, whose = table(row, options)
+    several = options["rows_per_unit"] is not None
+    if options["table"] == "stream" or isinstance(options["columns"], dict):
+        import pandas as pd
+        import pyarrow as pa
+
+        frame = pd.DataFrame(rows, columns=NAMES)
+        if several:
+            frame.insert(1, "whose", whose)
+        if options["table"] == "stream":
+            return pa.Table.from_pandas(frame, preserve_index=False).to_reader(64)
+        return frame
+    return np.column_stack([whose, rows]) if several else rows

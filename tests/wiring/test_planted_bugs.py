@@ -1,0 +1,345 @@
+"""Controls of the audit: bugs in the library's own lines, each of which it finds.
+
+A bug is a list of replacements in the text of functions. The options are those of one
+combination that `test_wiring` audits, too.
+"""
+
+import pytest
+
+from dpcov.privacy import adaptive, gaussian
+from wiring.audit import audit
+from wiring.choices import CORE, RADIUS, SIDES
+from wiring.planting import plant
+from wiring.watching import Watch
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+DENSE = "mechanisms.dense:_Steps."
+SENSITIVITY = "privacy.sensitivity:squared_moment_sensitivity"
+PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_norm": 1.0}
+UNITS = {"rows_per_unit": 3}
+PAIRS = {"mechanism": "pairs", "max_pairs": 2, "row_norm": 1.0}
+SCALES = {"row_norm": RADIUS, "scales": "private"}
+LESS = {"neighbors": "add-remove"}
+
+# Name: where, what stands there, what is planted, and options under which it shows.
+BUGS = {
+    # Found by planting bugs by hand; nothing noticed them.
+    "heavy tails with several rows of a person paid as one": (
+        DENSE + "_release",
+        "rows_per_unit=options.rows_per_unit",
+        "rows_per_unit=1 if trace else options.rows_per_unit",
+        {"heavy_tails": True} | UNITS,
+    ),
+    "a private mean with several rows of a person paid as one": (
+        DENSE + "_release",
+        "rows_per_unit=options.rows_per_unit",
+        "rows_per_unit=1 if options.center == 'private' else options.rows_per_unit",
+        {"center": "private"} | UNITS,
+    ),
+    "pairs without rows_per_unit in the plan": (
+        "mechanisms.door:_release_pairs",
+        "        rows_per_unit=stated.rows_per_unit,\n",
+        "",
+        PAIRS | UNITS | {"center": "public"},
+    ),
+    "private scales paid as add-remove": (
+        DENSE + "_sum_squares",
+        "neighbors=self._promise.neighbors",
+        "neighbors=Neighbors.ADD_REMOVE",
+        SCALES,
+    ),
+    "pairs selected with two thirds of the noise": (
+        "mechanisms.pairs:release_pairs",
+        "scale=plan.selection_scale",
+        "scale=plan.selection_scale * 2 / 3",
+        PAIRS,
+    ),
+    # The wiring of the dense mechanism.
+    "a trace with several rows of a person paid as one": (
+        DENSE + "_sum_squares",
+        "rows_per_unit=self._options.rows_per_unit",
+        "rows_per_unit=1 if total else self._options.rows_per_unit",
+        {"heavy_tails": True} | UNITS,
+    ),
+    "scales with several rows of a person paid as one": (
+        DENSE + "_sum_squares",
+        "rows_per_unit=self._options.rows_per_unit",
+        "rows_per_unit=self._options.rows_per_unit if total else 1",
+        SCALES | UNITS,
+    ),
+    "a trace paid from the share of the moments": (
+        DENSE + "_sum_squares",
+        "self._budget.multipliers[name]",
+        "self._budget.multipliers['moments']",
+        {"heavy_tails": True},
+    ),
+    "moments with all of the budget beside other steps": (
+        DENSE + "_release",
+        'multiplier=self._budget.multipliers["moments"]',
+        "multiplier=None",
+        SCALES,
+    ),
+    "a radius chosen with twice its range": (
+        DENSE + "_radius",
+        "selection_range=self._budget.selection_range",
+        "selection_range=2 * self._budget.selection_range",
+        {"row_norm": RADIUS},
+    ),
+    "a radius that forgets how many rows a person has": (
+        DENSE + "_radius",
+        "rows_per_unit=self._options.rows_per_unit",
+        "rows_per_unit=1",
+        {"row_norm": RADIUS} | UNITS,
+    ),
+    "a second radius that is not counted": (
+        "mechanisms.dense:DenseOptions.selections",
+        "(1 + self.private_scales)",
+        "1",
+        SCALES,
+    ),
+    "a radius that is scored twice as steeply": (
+        "mechanisms.radius:choose_radius",
+        "scores = n_rows - np",
+        "scores = 2 * n_rows - 2 * np",
+        {"row_norm": RADIUS},
+    ),
+    "a range taken for a sensitivity": (
+        "mechanisms.radius:choose_radius",
+        "2 * rows_per_unit / selection_range",
+        "rows_per_unit / selection_range",
+        {"row_norm": RADIUS},
+    ),
+    "all steps with the whole budget": (
+        "mechanisms.budget:plan_budget",
+        "whole / math.sqrt(weight)",
+        "whole",
+        {"heavy_tails": True},
+    ),
+    "selections for nothing": (
+        "mechanisms.budget:plan_budget",
+        "selections=selections,",
+        "selections=0,",
+        {"row_norm": RADIUS},
+    ),
+    "shares that do not add up to one": (
+        "mechanisms.budget:split",
+        "weight / whole",
+        "weight",
+        {"heavy_tails": True, "shares": SIDES["shares"][1]},
+    ),
+    "a listed selection that costs a quarter": (
+        "mechanisms.budget:Budget.selection",
+        "2.0 / self.selection_range",
+        "4.0 / self.selection_range",
+        {"row_norm": RADIUS},
+    ),
+    "squares whose rows of a person count by their root": (
+        "mechanisms.squares:plan_squares",
+        "rows_per_unit**2",
+        "rows_per_unit",
+        {"heavy_tails": True} | UNITS,
+    ),
+    "a trace paid for half of a row": (
+        "mechanisms.squares:plan_squares",
+        "unit = 1 if total",
+        "unit = Fraction(1, 4) if total",
+        {"heavy_tails": True},
+    ),
+    "too little noise off the diagonal": (
+        "mechanisms.rounded_gaussian:frobenius_scales",
+        "squared / 2",
+        "squared / 3",
+        {},
+    ),
+    "the noise of other entries on the diagonal": (
+        "mechanisms.second_moment:_noisy_average",
+        "plan.diagonal, stream",
+        "plan.off_diagonal, stream",
+        {},
+    ),
+    "a multiplier that is not squared": (
+        "mechanisms.second_moment:plan_second_moment",
+        "Fraction(multiplier) ** 2",
+        "Fraction(multiplier)",
+        {},
+    ),
+    "an exact entry in the release": (
+        "mechanisms.second_moment:release_gram",
+        "stream), None\n",
+        "stream), None\n    matrix[0, 0] = gram.triangle.diagonal()[0] * plan.cell\n",
+        {},
+    ),
+    # Sensitivities.
+    "√2 forgotten": (SENSITIVITY, "2 * rows**2", "rows**2", {}),
+    "the constant cell forgotten": (
+        SENSITIVITY,
+        "(squared_norm + constant**2) ** 2",
+        "squared_norm**2",
+        {"center": "private"},
+    ),
+    "one of two products with the constant forgotten": (
+        SENSITIVITY,
+        "2 * constant**2)",
+        "constant**2)",
+        {"center": "private"} | LESS,
+    ),
+    "rows of a person that count by their root": (
+        SENSITIVITY,
+        "return rows**2",
+        "return rows",
+        UNITS | LESS,
+    ),
+    "squares that are replaced paid as removed": (
+        "privacy.sensitivity:squared_unit_sensitivity",
+        "Neighbors.REPLACE: 2",
+        "Neighbors.REPLACE: 1",
+        PAIRS,
+    ),
+    "signs that are replaced paid as removed": (
+        "privacy.sensitivity:sign_sensitivity",
+        "else 2",
+        "else 1",
+        PAIRS,
+    ),
+    # What the promise is worth.
+    "a Gaussian scale of one percent less": (
+        "privacy.gaussian:gaussian_scale",
+        "math.nextafter(scale, math.inf)",
+        "0.99 * scale",
+        {},
+    ),
+    "a budget of one percent more": (
+        "privacy.composition:zcdp_budget",
+        "return low\n",
+        "return 1.01 * low\n",
+        PAIRS,
+    ),
+    "a selection at half its cost": (
+        "privacy.composition:selection_step",
+        "/ 8 * _UP",
+        "/ 16 * _UP",
+        PAIRS,
+    ),
+    "a single selection for nothing": (
+        "privacy.adaptive:adaptive_scale",
+        "if selections == 0:",
+        "if selections <= 1:",
+        {"row_norm": RADIUS},
+    ),
+    "losses of selections cut in half": (
+        "privacy.adaptive:_selection_losses",
+        "place * step - reach",
+        "(place * step - reach) / 2",
+        {"row_norm": RADIUS},
+    ),
+    # The pairs mechanism.
+    "sums on a grid that is finer than their noise": (
+        "mechanisms.pairs:release_pairs",
+        "<< FINER_BITS\n",
+        "<< (FINER_BITS + 1)\n",
+        PAIRS,
+    ),
+    "a bound on cells where one on rows is needed": (
+        "mechanisms.pairs_plan:_squared_square_sensitivity",
+        "squares.cell_bound**2 * squares.grid.squared_norm",
+        "squares.cell_bound**4",
+        PAIRS | {"cell_bound": CORE["cell_bound"][1]},
+    ),
+    "variances with several rows of a person paid as one": (
+        "mechanisms.pairs_plan:_squared_square_sensitivity",
+        " * rows_per_unit**2",
+        "",
+        PAIRS | UNITS | {"center": "public"},
+    ),
+    # The noise door.
+    "half of the noise": (
+        "mechanisms.noise:add_noise",
+        "draw_rounded_gaussian(scale,",
+        "draw_rounded_gaussian(scale // 2,",
+        {},
+    ),
+    "one noise for all entries": (
+        "mechanisms.noise:add_noise",
+        "len(sums), stream",
+        "1, stream",
+        {},
+    ),
+    # The way of a row to the sums.
+    "rows half a percent too long": (
+        "sensitive.rows:quantize_rows",
+        "squared > grid.squared_norm",
+        "squared > 1.02 * grid.squared_norm",
+        {},
+    ),
+    "missing cells filled from other rows": (
+        "sensitive.rows:_finite_cells",
+        "cells[~finite] = 0.0",
+        "cells[~finite] = cells[finite].mean()",
+        {"missing": "center"},
+    ),
+    "one more row of a person than is paid for": (
+        "sensitive.units:rows_of_units",
+        "before == most",
+        "before > most",
+        UNITS,
+    ),
+    "rows in two differences": (
+        "sensitive.working:DifferenceSource.blocks",
+        "rows[pairs : 2 * pairs]",
+        "rows[1 : pairs + 1]",
+        {"center": "differences"},
+    ),
+    "rows in the signs of two differences": (
+        "sensitive.signs:_sides",
+        "block[0 : 2 * pairs : 2], block[1 : 2 * pairs : 2]",
+        "block[:pairs], block[1 : pairs + 1]",
+        PAIRS,
+    ),
+    "cells that are not clipped": (
+        "sensitive.signs:_sum_squares",
+        "np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)",
+        "pass",
+        PAIRS | {"cell_bound": CORE["cell_bound"][1]},
+    ),
+    "rows that count twice for the radius": (
+        "sensitive.norm_counts:NormKernel.sum_over",
+        "cells += np",
+        "cells += 2 * np",
+        {"row_norm": RADIUS},
+    ),
+    "a promise for all tables where some are refused": (
+        "releases.published:state_domain",
+        'made.missing == "refuse"',
+        "False",
+        {},
+    ),
+    "another relation than was asked for": (
+        "mechanisms.door:release",
+        "_central(neighbors)",
+        "Neighbors.ADD_REMOVE",
+        {},
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered():
+    """Let no scale that was computed with a bug be used without it, nor the other way round."""
+    remembered = [adaptive._smallest_multiplier, gaussian._smallest_multiplier]
+    for function in remembered:
+        function.cache_clear()
+    yield
+    for function in remembered:
+        function.cache_clear()
+
+
+@pytest.mark.parametrize("options", [bug[3] for bug in BUGS.values()], ids=list(BUGS))
+def test_without_the_bug_nothing_is_found(monkeypatch, options):
+    assert audit(Watch().stand(monkeypatch), PLAIN | options) == []
+
+
+@pytest.mark.parametrize(("where", "old", "new", "options"), BUGS.values(), ids=list(BUGS))
+def test_a_planted_bug_is_found(monkeypatch, where, old, new, options):
+    plant(monkeypatch, where, old, new)
+    assert audit(Watch().stand(monkeypatch), PLAIN | options)

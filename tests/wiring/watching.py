@@ -1,0 +1,80 @@
+"""A watch at the noise door: what reaches it in a whole release, and at which scale.
+
+Nothing random happens while it stands: noise is zero and a selection takes the largest. Given
+the answers of an earlier release it gives them again, so that what is compared between two
+tables is what each step computes *given what the steps before let out*.
+"""
+
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import dpcov.mechanisms.door  # noqa: F401  # all that draws must be loaded before it is watched
+from dpcov.mechanisms import noise
+
+
+@dataclass
+class Draw:
+    """One passage: exact numbers, the scale that the sampler was given, and the answer."""
+
+    kind: str
+    exact: np.ndarray
+    count: int = 0
+    scales: list = field(default_factory=list)  # one for each time that noise was drawn
+    sizes: list = field(default_factory=list)
+    answer: np.ndarray | None = None
+
+    @property
+    def is_whole(self):
+        """Whether noise was drawn once, for every number."""
+        return len(self.scales) == 1 and self.sizes == [len(self.exact)]
+
+
+class Watch:
+    """Stands at the door from `stand` until the monkeypatch is undone."""
+
+    def __init__(self):
+        self.draws, self._answers = [], None
+        self._add_noise = noise.add_noise
+
+    def stand(self, monkeypatch):
+        """Take the place of both ways out, in every module that knows them."""
+        self._add_noise = noise.add_noise
+        monkeypatch.setattr(noise, "draw_rounded_gaussian", self._sampled)
+        spies = {
+            "add_noise": (noise.add_noise, self._add),
+            "select_largest": (noise.select_largest, self._select),
+        }
+        ours = [m for name, m in list(sys.modules.items()) if name.startswith("dpcov.")]
+        for module in ours:
+            for name, (original, spy) in spies.items():
+                if vars(module).get(name) is original:
+                    monkeypatch.setattr(module, name, spy)
+        return self
+
+    def begin(self, answers=None):
+        """Forget what passed; from now on give these answers, or none."""
+        self.draws, self._answers = [], answers
+
+    def _answered(self, fresh):
+        draw = self.draws[-1]
+        known = self._answers is not None and len(self.draws) <= len(self._answers)
+        draw.answer = self._answers[len(self.draws) - 1].copy() if known else fresh
+        return draw.answer
+
+    def _sampled(self, scale, size, stream):
+        self.draws[-1].scales.append(scale)
+        self.draws[-1].sizes.append(size)
+        return np.zeros(size, dtype=np.int64)
+
+    def _add(self, sums, scale, stream):
+        self.draws.append(Draw("gaussian", np.array(sums)))
+        return self._answered(self._add_noise(sums, scale, stream))
+
+    def _select(self, scores, *, count, scale, stream):
+        exact = np.concatenate(list(scores())).astype(np.int64)
+        if count >= len(exact):
+            return np.arange(len(exact))  # all of them: nothing is chosen
+        self.draws.append(Draw("selection", exact, count, [scale], [len(exact)]))
+        return self._answered(np.sort(np.argsort(-exact, kind="stable")[:count]))
