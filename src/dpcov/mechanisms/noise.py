@@ -3,7 +3,7 @@
 Owns what a mechanism may do with sums that rows have gone into: add integer noise to them, or
 select by them. Everything that `dpcov.release` and the Gaussian report of `dpcov.local` let
 out has passed here, so one test can watch all of it
-(tests/mechanisms/test_wiring.py); a contract holds that nothing else draws.
+(tests/wiring); a contract holds that nothing else draws.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ _SENTENCES = {
     "guarantee.in_words",
     "guarantee.privacy_unit.is",
     "guarantee.neighbors.in_words",
+    "guarantee.domain.in_words",
     "guarantee.not_protected",
     "mechanism.sampler",
     "mechanism.floating_point",
