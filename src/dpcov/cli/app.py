@@ -42,6 +42,7 @@ Exit codes:
   2    wrong usage
   3    a fault of dpcov
   130  stopped with Ctrl-C
+  129, 143  stopped by SIGHUP or SIGTERM
 """
 _PANELS = {
     "Before any data": (plan, columns),

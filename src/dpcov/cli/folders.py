@@ -19,6 +19,7 @@ from dpcov.cli.terminal import FAILED, guarded, new_console, print_json, printab
 from dpcov.errors import DpcovError, FolderError
 from dpcov.report.card import card_to_json
 from dpcov.report.card_text import card_to_markdown
+from dpcov.report.leftovers import check_not_hidden
 from dpcov.report.registry import TO_FILL_IN, registry_entry
 from dpcov.report.verification import Verification, read_card, verify_folder
 
@@ -37,6 +38,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
     Example: dpcov show survey/
     """
     with guarded():
+        check_not_hidden(folder)
         found, stated = verify_folder(folder), read_card(folder)
         edges = _read_edges(folder / "edges.csv") if "edges.csv" in found.checked else []
         if as_json:
@@ -62,6 +64,7 @@ def verify(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     Example: dpcov verify survey/
     """
     with guarded():
+        check_not_hidden(folder)
         found = verify_folder(folder)
         if as_json:
             print_json({"holds": found.holds} | vars(found))
@@ -89,6 +92,7 @@ def card(
     Example: dpcov card survey/ --format opendp-registry
     """
     with guarded():
+        check_not_hidden(folder)
         stated = read_card(folder)
         try:
             text = _written(stated, form)
