@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 from dpcov.errors import FolderError
@@ -61,33 +62,29 @@ def state_after(target):
 def die_at_each_call(prepared, place):
     """Replace a folder again and again; the process dies at one call later each time."""
     found = {"deaths": 0, "hidden": 0, "lost": []}
-    for before in (True, False):  # before the call, and after it
-        for number in range(1000):
-            target = place / f"{before}-{number}" / "survey"
-            target.parent.mkdir()
-            shutil.copytree(prepared / "old", target)
-            process = in_child(lambda: die_at(number, before, target, prepared))
-            _, status = os.waitpid(process, 0)
-            if os.waitstatus_to_exitcode(status) != 77:
-                break
-            found["deaths"] += 1
-            note(found, state_after(target), number)
-            shutil.rmtree(target.parent)
+    for number in range(1000):
+        target = place / str(number) / "survey"
+        target.parent.mkdir()
+        shutil.copytree(prepared / "old", target)
+        process = in_child(partial(die_at, number, target, prepared))
+        _, status = os.waitpid(process, 0)
+        if os.waitstatus_to_exitcode(status) != 77:
+            break
+        found["deaths"] += 1
+        note(found, state_after(target), number)
+        shutil.rmtree(target.parent)
     return found
 
 
-def die_at(number, before, target, prepared):
+def die_at(number, target, prepared):
     counted = []
 
     def deadly(original):
         def call(*arguments, **options):
             counted.append(1)
-            if before and len(counted) == number + 1:
-                os._exit(77)
-            value = original(*arguments, **options)
             if len(counted) == number + 1:
                 os._exit(77)
-            return value
+            return original(*arguments, **options)
 
         return call
 
@@ -104,19 +101,27 @@ def kill_at_random(prepared, place, times):
     html.write_report = lambda *arguments, **_: Path(arguments[2]).write_text("page")
     target = place / "survey"
     write_folder(release, estimate, target)
+    rename = os.rename
+
+    def rename_slowly(*arguments):  # or no kill would ever come between the two renames
+        rename(*arguments)
+        time.sleep(0.01)
 
     def write_forever():
+        os.rename = rename_slowly
         while True:
             write_folder(release, estimate, target, force=True)
 
     for number in range(times):
         process = in_child(write_forever)
-        time.sleep(random.uniform(0.0, 0.08))
+        time.sleep(random.uniform(0.0, 0.1))
         os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
         assert os.WIFSIGNALED(status), status
         found["deaths"] += 1
         note(found, state_after(target), number)
+        for left in place.glob(".survey.*"):  # or most of the time would go into looking at them
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
     return found
 
 
@@ -153,7 +158,11 @@ def many_writers(place, how, prepared=None):
         return {"let in": codes.count(0), "refused": codes.count(1)}
     lines = log.read_text().split()
     alternating = ["in", "out"] * (len(lines) // 2)
-    return {"let in": codes.count(0), "overlaps": int(lines != alternating), "whole": is_whole(target)}
+    return {
+        "let in": codes.count(0),
+        "overlaps": int(lines != alternating),
+        "whole": is_whole(target),
+    }
 
 
 def append(log, line):

@@ -403,9 +403,11 @@ def leave(target, *, new=None, old=None, prepared=None):
 
 def test_between_the_renames_the_next_writer_puts_the_new_folder_in_place(tmp_path, prepared):
     leave(tmp_path / "survey", new="new", old="old", prepared=prepared)
-    with pytest.warns(LeftoverWarning, match="it was deleted"):
-        with pytest.raises(FolderError, match="has its name again"):
-            replace(tmp_path / "survey", prepared)
+    with (
+        pytest.warns(LeftoverWarning, match="it was deleted"),
+        pytest.raises(FolderError, match="has its name again"),
+    ):
+        replace(tmp_path / "survey", prepared)
     assert which(tmp_path / "survey") == "new"
     assert names_in(tmp_path) == ["survey"]
 
@@ -466,6 +468,5 @@ def test_a_folder_that_is_hidden_is_found_by_its_name(tmp_path, prepared):
 
 
 def test_a_folder_that_is_being_written_is_said_to_be(tmp_path):
-    with write_aside(tmp_path / "survey"):
-        with pytest.raises(FolderError, match="is being written"):
-            check_not_hidden(tmp_path / "survey")
+    with write_aside(tmp_path / "survey"), pytest.raises(FolderError, match="is being written"):
+        check_not_hidden(tmp_path / "survey")

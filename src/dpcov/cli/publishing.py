@@ -42,10 +42,14 @@ def publish(
     `sources` are the paths that `make` reads.
     """
     check_date(identity.date)
-    if force:
-        _warn_of_the_release_before(out)
+
+    def spend() -> Any:
+        if force:
+            _warn_of_the_release_before(out)
+        return make().estimate()
+
     write_and_say(
-        lambda: make().estimate(),
+        spend,
         out,
         identity,
         sources=sources,

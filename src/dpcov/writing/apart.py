@@ -53,6 +53,8 @@ def _meet(out: Path, source: Path) -> bool:
 
 def _ways_up(path: Path) -> Iterator[Path]:
     """Yield a path and the folders that it lies in, by its letters and by where links lead."""
+    if "\0" in str(path):  # which nothing is called
+        return
     for way in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100
         yield Path(way)
         yield from Path(way).parents
@@ -73,6 +75,6 @@ def _files(path: Path) -> Iterator[_Identity]:
 def _identity(path: Path) -> _Identity | None:
     try:
         found = path.stat()
-    except (OSError, ValueError):  # a name with a null character is one that nothing has
+    except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino

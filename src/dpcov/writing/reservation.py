@@ -162,10 +162,12 @@ def _note_token(descriptor: int, target: Target) -> Reservation:
     if found is None:
         raise _not_ours(file)
     token = secrets.token_hex(8)
+    dead = tuple(each for each in found[1].decode().split() if _left_files(target, each))
+    listed = "".join(f"{each}\n" for each in (*dead, token)).encode()
     try:
-        os.ftruncate(descriptor, len(found[1]))
-        os.lseek(descriptor, 0, os.SEEK_END)
-        os.write(descriptor, f"{token}\n".encode())
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, listed)
+        os.ftruncate(descriptor, len(listed))  # after it: what is cut off was tokens, too
         os.fsync(descriptor)
     except OSError as error:
         if not found[1]:  # nobody else's tokens are lost
@@ -174,7 +176,11 @@ def _note_token(descriptor: int, target: Target) -> Reservation:
             f"{str(file.parent)!r} cannot be written to: {(error.strerror or '').lower()}."
         ) from None
     sync_folder(file.parent)
-    return Reservation(token, tuple(found[1].decode().split()))
+    return Reservation(token, dead)
+
+
+def _left_files(target: Target, token: str) -> bool:
+    return os.path.lexists(target.aside(token)) or os.path.lexists(target.old(token))
 
 
 def _give_back(descriptor: int, file: Path | None) -> None:
