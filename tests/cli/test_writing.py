@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,6 +210,34 @@ def test_a_fault_while_it_is_described_does_not_undo_a_folder(place, monkeypatch
     assert verify_folder(place / "new").holds
     assert "warning: new is complete, but not all of the output" in result.stderr
     assert "4711" not in result.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_when_the_folder_is_complete_comes_too_late(place, monkeypatch, number):
+    rename = os.rename
+
+    def stopped(*arguments):
+        rename(*arguments)
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(os, "rename", stopped)
+    result = run(*RELEASE, "--out", "new")
+    assert (result.exit_code, "Stopped" in result.stderr) == (0, False)
+    assert verify_folder(place / "new").holds
+    assert not list(place.glob(".new*"))
+
+
+def test_a_file_that_comes_into_being_while_reports_are_made_is_not_overwritten(place, monkeypatch):
+    link = os.link
+
+    def too_late(source, target):
+        Path(target).write_text("dear")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", too_late)
+    assert run(*RANDOMIZE, "--out", "new.bin").exit_code == 1
+    assert (place / "new.bin").read_text() == "dear"
+    assert not list(place.glob(".new*"))
 
 
 def hide(place):

@@ -74,7 +74,7 @@ def write_reports(out: Path, plan: Plan, *, force: bool) -> Iterator[NewReports]
             with uninterrupted():
                 sync_file(aside)
                 _check_target(target, plan, force)
-                os.replace(aside, target.path)  # noqa: PTH105
+                _give_name(aside, target)
                 new.complete = True
                 sync_folder(target.path.parent)
         finally:
@@ -96,6 +96,19 @@ def _check_target(target: Target, plan: Plan, force: bool) -> None:
             f"{target.stated!r} is not a file of reports for this plan, and nothing else is "
             "replaced. Move it, or choose another name."
         )
+
+
+def _give_name(aside: Path, target: Target) -> None:
+    """Give the file its name, over nothing that came there since it was looked at."""
+    if not os.path.lexists(target.path):
+        try:
+            os.link(aside, target.path)
+            return  # the other name is deleted with whatever else is left
+        except FileExistsError:
+            raise FolderError(f"{target.stated!r} came into being in the meantime.") from None
+        except OSError:  # a file system without links
+            pass
+    os.replace(aside, target.path)  # noqa: PTH105
 
 
 def _holds_reports(file: Path, plan: Plan) -> bool:
