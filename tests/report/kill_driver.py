@@ -20,6 +20,7 @@ from dpcov.report import html
 from dpcov.report.folder import write_folder
 from dpcov.report.ownership import FILES, is_whole
 from dpcov.report.replacement import write_aside
+from dpcov.writing import locate_target, reserve
 
 warnings.simplefilter("ignore")
 CALLS = ("open", "close", "mkdir", "rename", "unlink", "rmdir", "fsync", "write", "ftruncate")
@@ -59,13 +60,16 @@ def state_after(target):
         return "hidden" if is_whole(target) else "lost"
 
 
-def die_at_each_call(prepared, place):
+def die_at_each_call(prepared, place, how):
     """Replace a folder again and again; the process dies at one call later each time."""
     found = {"deaths": 0, "hidden": 0, "lost": []}
     for number in range(1000):
         target = place / str(number) / "survey"
         target.parent.mkdir()
-        shutil.copytree(prepared / "old", target)
+        if how == "replacing":
+            shutil.copytree(prepared / "old", target)
+        else:
+            leave_between_the_renames(target, prepared)
         process = in_child(partial(die_at, number, target, prepared))
         _, status = os.waitpid(process, 0)
         if os.waitstatus_to_exitcode(status) != 77:
@@ -74,6 +78,14 @@ def die_at_each_call(prepared, place):
         note(found, state_after(target), number)
         shutil.rmtree(target.parent)
     return found
+
+
+def leave_between_the_renames(target, prepared):
+    located = locate_target(target)
+    with reserve(located) as held:
+        held.keep = True
+        shutil.copytree(prepared / "old", located.old(held.token))
+        shutil.copytree(prepared / "new", located.aside(held.token))
 
 
 def die_at(number, target, prepared):
@@ -175,7 +187,7 @@ if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
     paths = [Path(each) for each in arguments]
     if task == "calls":
-        result = die_at_each_call(*paths)
+        result = die_at_each_call(*paths[:2], arguments[2])
     elif task == "kills":
         result = kill_at_random(*paths[:2], int(arguments[2]))
     else:

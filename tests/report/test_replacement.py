@@ -350,10 +350,17 @@ posix_only = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked pr
 
 @posix_only
 def test_death_at_any_call_to_the_system_loses_no_folder(prepared, tmp_path):
-    found = drive("calls", prepared, tmp_path)
+    found = drive("calls", prepared, tmp_path, "replacing")
     assert found["lost"] == []
     assert found["deaths"] > 40
     assert found["hidden"] >= 1  # the death between the two renames was among them
+
+
+@posix_only
+def test_death_while_a_folder_is_put_back_loses_none(prepared, tmp_path):
+    found = drive("calls", prepared, tmp_path, "putting back")
+    assert found["lost"] == []
+    assert found["deaths"] > 15
 
 
 @posix_only
