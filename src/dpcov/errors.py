@@ -22,6 +22,7 @@
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
     └── MissingExtraError      (ImportError)       an optional part is not installed
 
+    LeftoverWarning            (UserWarning)       a run that was killed left files behind
     NothingDetectableWarning   (UserWarning)       a release too noisy to show any relation
     SaturationWarning          (UserWarning)       a release of rows that were nearly all clipped
     WeakPromiseWarning         (UserWarning)       a delta that allows to publish somebody's row
@@ -44,6 +45,7 @@ __all__ = [
     "FutureSchemaError",
     "InexactArithmeticError",
     "InputError",
+    "LeftoverWarning",
     "MalformedReportError",
     "MissingExtraError",
     "MissingValueError",
@@ -132,6 +134,10 @@ class InexactArithmeticError(DpcovError, ArithmeticError):
 
 class MissingExtraError(DpcovError, ImportError):
     """A part of dpcov needs a package that is not installed."""
+
+
+class LeftoverWarning(UserWarning):
+    """A run that was killed left files beside a folder, or something of a folder is left."""
 
 
 class NothingDetectableWarning(UserWarning):

@@ -28,7 +28,7 @@ def test_the_table_and_the_figures_are_written(tmp_path):
         pd.read_csv(files[0]).sort_values(list(table.columns), ignore_index=True),
         check_dtype=False,
     )
-    assert not list(files[0].parent.glob("*.part"))
+    assert not list(files[0].parent.glob(".*"))
 
 
 def test_two_processes_give_the_same_table(tmp_path):

@@ -1,17 +1,16 @@
 import csv
 import json
 import shutil
-from pathlib import Path
+import sys
 
 import jsonschema
 import numpy as np
 import pytest
 
 import dpcov
-from dpcov.errors import FolderError
+from dpcov.errors import FolderError, MissingExtraError
 from dpcov.report import card_schema, tables, verify_folder, write_folder
 from dpcov.report.card import card_to_bytes
-from dpcov.report.folder import write_aside
 from report import forger, releases
 from report.releases import estimate_of
 
@@ -204,7 +203,6 @@ def test_an_existing_folder_is_never_overwritten(folder, estimate):
 
 
 def test_force_replaces_a_folder_of_ours(folder):
-    (folder / "old.txt").write_text("old")
     other = releases.dense()
     write_folder(other, other.estimate(), folder, force=True)
     assert verify_folder(folder).holds
@@ -212,59 +210,16 @@ def test_force_replaces_a_folder_of_ours(folder):
     assert sorted(file.name for file in folder.iterdir()) == FILES
 
 
-def test_force_does_not_delete_what_is_not_ours(estimate, tmp_path):
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter1.tex").write_text("dear")
-    (tmp_path / "file").write_text("dear")
-    for name in ("thesis", "file"):
-        with pytest.raises(FolderError):
-            write_folder(estimate.release, estimate, tmp_path / name, force=True)
-    assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "dear"
-    assert (tmp_path / "file").read_text() == "dear"
-
-
-@pytest.mark.parametrize("how", [KeyboardInterrupt, RuntimeError])
-def test_what_is_interrupted_leaves_nothing(tmp_path, how):
-    def write_half():
-        with write_aside(tmp_path / "survey") as aside:
-            (aside / "half").write_text("half")
-            raise how
-
-    with pytest.raises(how):
-        write_half()
+@pytest.mark.parametrize(
+    ("without", "extra"),
+    [(["jinja2"], "report"), (["pyarrow"], "files"), (["matplotlib", "pyarrow"], "files,report")],
+)
+def test_a_folder_without_its_extras_says_which_before_anything_is_written(
+    estimate, tmp_path, monkeypatch, without, extra
+):
+    for name in without:
+        monkeypatch.setitem(sys.modules, name, None)
+    wanted = rf"needs {' and '.join(without)}: pip install 'dpcov\[{extra}\]'"
+    with pytest.raises(MissingExtraError, match=wanted):
+        write_folder(estimate.release, estimate, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_interrupted_replacement_leaves_the_old_folder(folder):
-    with pytest.raises(KeyboardInterrupt), write_aside(folder, force=True):
-        raise KeyboardInterrupt
-    assert verify_folder(folder).holds
-    assert [file.name for file in folder.parent.iterdir()] == ["survey"]
-
-
-@pytest.mark.parametrize("how", [KeyboardInterrupt, PermissionError])
-def test_a_replacement_that_is_stopped_halfway_is_undone(folder, monkeypatch, how):
-    rename = Path.rename
-
-    def fail_at_the_new_one(self, target):
-        if Path(target) == folder and not self.name.endswith(".old"):
-            raise how
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", fail_at_the_new_one)
-    expected = FolderError if how is PermissionError else how
-    with pytest.raises(expected), write_aside(folder, force=True):
-        pass
-    assert verify_folder(folder).holds
-    assert [file.name for file in folder.parent.iterdir()] == ["survey"]
-
-
-def test_a_folder_in_no_folder_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(FolderError, match="can be written to"), write_aside(tmp_path / "a" / "b"):
-        pytest.fail("unreachable")
-
-
-def test_a_folder_that_comes_into_being_meanwhile_is_not_overwritten(tmp_path):
-    with pytest.raises(FolderError, match="never overwritten"), write_aside(tmp_path / "survey"):
-        (tmp_path / "survey").mkdir()
-    assert list((tmp_path / "survey").iterdir()) == []

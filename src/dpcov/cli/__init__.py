@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 __all__ = ["main"]
@@ -10,6 +11,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the ``dpcov`` command."""
+    _open_closed_streams()
     try:
         from dpcov.cli.app import app
     except ModuleNotFoundError as error:
@@ -22,3 +24,23 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # letters that a terminal lacks are no failure
             stream.reconfigure(errors="backslashreplace")
     app()
+
+
+def _open_closed_streams() -> None:
+    """Give nowhere the numbers of standard streams that are closed.
+
+    Otherwise the next file that is opened gets them, and whatever a library prints gets into
+    that file.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if not _is_open(number):
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True

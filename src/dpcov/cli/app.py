@@ -42,7 +42,9 @@ Exit codes:
   1    refused or failed; verify: something is not as the card says
   2    wrong usage
   3    a fault of dpcov
+  129  stopped by SIGHUP: the terminal was closed
   130  stopped with Ctrl-C
+  143  stopped by SIGTERM
 """
 _PANELS = {
     "Before any data": (plan, columns),

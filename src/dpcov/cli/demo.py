@@ -14,16 +14,17 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 
 import dpcov
 from dpcov.cli.options import Force
-from dpcov.cli.terminal import guarded
+from dpcov.cli.terminal import afterwards, guarded
 from dpcov.errors import DpcovError, NothingDetectableWarning
 from dpcov.privacy import ApproxDP
-from dpcov.report.folder import write_folder
+from dpcov.report.folder import Identity, check_extras, fill_folder
+from dpcov.report.replacement import Aside, write_aside
 
 __all__ = ["demo"]
 
@@ -33,6 +34,10 @@ _WITHIN_TOPIC = (0.6, 0.5, 0.4, 0.3, 0.2, 0.0)  # correlation of two items of a 
 _SHOWN = 8
 _FDR = 0.05
 _DATA_SEED = 20
+_IDENTITY = Identity(
+    "A simulated survey",
+    description="Answers on six topics; answers on one topic are related.",
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,30 @@ def demo(
 ) -> None:
     """Simulate a sensitive survey, release its covariance, show what was learned."""
     console = Console(highlight=False)
+    if out is None:
+        with guarded("Nothing was written."):
+            _, said = _run(epsilon, delta, people)
+            console.print(*said, sep="\n")
+        return
+    with guarded():
+        check_extras()
+        aside: Aside | None = None
+        try:
+            with write_aside(out, force=force) as aside:
+                estimate, said = _run(epsilon, delta, people)
+                fill_folder(aside.folder, estimate.release, estimate, _IDENTITY, fdr=_FDR)
+            with afterwards(f"{out} is complete"):
+                console.print(*said, sep="\n")
+                console.print(
+                    f"\nTo publish: {out}/. Begin with {out / 'report.html'}.", soft_wrap=True
+                )
+        except KeyboardInterrupt:
+            if aside is None or not aside.complete:
+                raise
+
+
+def _run(epsilon: float, delta: float, people: int) -> tuple[dpcov.Estimate, list[RenderableType]]:
+    """Release a survey, and return its estimate and what there is to say."""
     survey = _simulate_survey(people)
     try:
         release = dpcov.release(
@@ -69,28 +98,16 @@ def demo(
         )
     except DpcovError as error:
         raise typer.BadParameter(str(error)) from None
-    console.print(_promise_panel(survey, release))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NothingDetectableWarning)
         estimate = release.estimate()
     edges = estimate.edges(fdr=_FDR)
+    said: list[RenderableType] = [_promise_panel(survey, release)]
     if len(edges):
-        console.print(_edges_table(survey, edges))
-    console.print(_what_was_learned(survey, estimate, edges))
-    for warning in caught:
-        console.print(f"[bold]Warning:[/bold] {warning.message}")
-    if out is not None:
-        with guarded():
-            write_folder(
-                release,
-                estimate,
-                out,
-                name="A simulated survey",
-                description="Answers on six topics; answers on one topic are related.",
-                fdr=_FDR,
-                force=force,
-            )
-        console.print(f"\nTo publish: {out}/. Begin with {out / 'report.html'}.", soft_wrap=True)
+        said.append(_edges_table(survey, edges))
+    said.append(_what_was_learned(survey, estimate, edges))
+    said += [f"[bold]Warning:[/bold] {warning.message}" for warning in caught]
+    return estimate, said
 
 
 def _simulate_survey(people: int) -> _Survey:

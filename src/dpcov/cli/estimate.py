@@ -81,6 +81,7 @@ def estimate(
                 lambda: release.estimate(psd=psd.value, **options),
                 out,
                 identity,
+                sources=[file],
                 fdr=fdr,
                 force=force,
                 as_json=as_json,

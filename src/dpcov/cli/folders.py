@@ -16,6 +16,7 @@ from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import FAILED, guarded, new_console, print_json, printable, tell
 from dpcov.report.card import card_to_json
 from dpcov.report.card_text import card_to_markdown
+from dpcov.report.leftovers import check_not_hidden
 from dpcov.report.registry import TO_FILL_IN, registry_entry
 from dpcov.report.verification import Verification, verify_folder
 
@@ -36,6 +37,7 @@ def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
     Example: dpcov show survey/
     """
     with guarded():
+        check_not_hidden(folder)
         found = verify_folder(folder, keys=keys or ())
         if as_json:
             shown = {"card": found.card, "edges": found.edges, "intact": found.holds}
@@ -59,6 +61,7 @@ def verify(folder: Folder, keys: Keys = None, as_json: Json = False, quiet: Quie
     Example: dpcov verify survey/ --key office.pub.pem
     """
     with guarded():
+        check_not_hidden(folder)
         found = verify_folder(folder, keys=keys or ())
         if as_json:
             print_json(_for_machines(found))
@@ -85,6 +88,7 @@ def card(
     Example: dpcov card survey/ --format opendp-registry
     """
     with guarded():
+        check_not_hidden(folder)
         found = verify_folder(folder, keys=keys or ())
         if found.card is None:
             _tell_problems(found)

@@ -1,13 +1,10 @@
-"""``dpcov local plan | randomize | collect``: the local model with files of reports.
+"""``dpcov local plan | randomize | collect``: the local model with files.
 
-Owns these files: a plan is JSON, and reports stand one after the other, all of the length
-that the plan says.
+Owns the commands. A plan is JSON; `dpcov.cli.report_files` owns files of reports.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -30,9 +27,11 @@ from dpcov.cli.options import (
     Table,
 )
 from dpcov.cli.publishing import publish
-from dpcov.cli.terminal import guarded, tell
-from dpcov.errors import FolderError, MalformedReportError, ParameterError, PlanError
+from dpcov.cli.report_files import NewReports, read_reports, write_reports
+from dpcov.cli.terminal import afterwards, guarded, tell
+from dpcov.errors import ParameterError, PlanError
 from dpcov.report.folder import Identity
+from dpcov.writing import check_apart
 
 __all__ = ["local"]
 
@@ -99,7 +98,9 @@ def randomize(
     data: Table,
     plan: PlanFile,
     out: Annotated[Path, typer.Option(help="The file of reports to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file of reports.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file of reports for this plan.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Make one report for each row of a table. Spends each person's budget.
@@ -109,31 +110,25 @@ def randomize(
 
     Example: dpcov local randomize my_row.csv --plan plan.json --out my_report.bin
     """
-    from dpcov.sensitive.sources import open_source
-
     with guarded("Nothing was written."):
         made = _read_plan(plan)
-        if out.exists() and not force:
-            raise FolderError(
-                f"{str(out)!r} exists. To report again, send the same reports again: new ones are "
-                "a second disclosure, and the promises add up. --force makes them all the same."
-            )
-        if force and out.exists():
-            tell("warning: these are second reports of the same people: the promises add up.")
-        source = open_source(data, select=made.columns, fewest_rows=1)
-        count = 0
-        aside = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
+        check_apart(out, [data, plan])
+        new: NewReports | None = None
         try:
-            with aside.open("xb") as file:
-                for block in source.blocks(_BLOCK):
-                    for row in block:
-                        file.write(dpcov.local.randomize(np.asarray(row), made))
-                        count += 1
-            aside.replace(out)
-        finally:
-            aside.unlink(missing_ok=True)
-        if not quiet:
-            typer.echo(f"{count:,} reports of {made.report_bytes} bytes, {made.promise}: {out}")
+            with write_reports(out, made, force=force) as new:
+                if new.replaces:
+                    tell(
+                        "warning: these are second reports of the same people: the promises add up."
+                    )
+                count = _randomize_rows(data, made, new)
+            if not quiet:
+                with afterwards(f"{out} is complete"):
+                    typer.echo(
+                        f"{count:,} reports of {made.report_bytes} bytes, {made.promise}: {out}"
+                    )
+        except KeyboardInterrupt:
+            if new is None or not new.complete:
+                raise
 
 
 @local.command()
@@ -158,7 +153,8 @@ def collect(
     def release() -> dpcov.Release:
         collector = dpcov.local.Collector(_read_plan(plan), idempotent=True)
         for file in reports:
-            _add_file(collector, file)
+            for table in read_reports(file, collector.plan):
+                collector.add_many(table)
         return collector.release()
 
     with guarded():
@@ -166,6 +162,7 @@ def collect(
             release,
             out,
             Identity(name, curator, description, date),
+            sources=[*reports, plan],
             fdr=fdr,
             force=force,
             as_json=as_json,
@@ -173,15 +170,15 @@ def collect(
         )
 
 
-def _add_file(collector: dpcov.local.Collector, file: Path) -> None:
-    size = collector.plan.report_bytes
-    if os.path.getsize(file) % size:  # noqa: PTH202
-        raise MalformedReportError(
-            f"{file.name} is not a file of reports for this plan: each has {size} bytes."
-        )
-    with file.open("rb") as content:
-        while octets := content.read(size * _BLOCK):
-            collector.add_many(np.frombuffer(octets, dtype=np.uint8).reshape(-1, size))
+def _randomize_rows(data: Path, plan: dpcov.local.Plan, new: NewReports) -> int:
+    from dpcov.sensitive.sources import open_source
+
+    count = 0
+    for block in open_source(data, select=plan.columns, fewest_rows=1).blocks(_BLOCK):
+        for row in block:
+            new.file.write(dpcov.local.randomize(np.asarray(row), plan))
+            count += 1
+    return count
 
 
 def _read_plan(file: Path) -> dpcov.local.Plan:

@@ -75,7 +75,9 @@ Folder = Annotated[
 Epsilon = Annotated[float, typer.Option(help="How much one person may be exposed.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
 Out = Annotated[Path, typer.Option(help="The folder to write. It must not exist.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a folder that dpcov wrote.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a folder that dpcov wrote, and nothing else.")
+]
 Fdr = Annotated[float, typer.Option(help="Share of false pairs among those listed, at most.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Keys = Annotated[

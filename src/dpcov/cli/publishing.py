@@ -5,18 +5,20 @@ Owns the order that `dpcov release` and `dpcov local collect` share.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from dpcov.cli.summary import findings, promise
-from dpcov.cli.terminal import new_console, print_json, tell
-from dpcov.errors import DpcovError, MissingExtraError
+from dpcov.cli.terminal import afterwards, new_console, print_json, tell
+from dpcov.errors import DpcovError
 from dpcov.parameters import check_number
 from dpcov.releases import PairsRelease, Release
 from dpcov.report.card import check_date
-from dpcov.report.folder import Identity, fill_folder, write_aside
+from dpcov.report.folder import Identity, check_extras, fill_folder
+from dpcov.report.replacement import Aside, write_aside
 from dpcov.report.verification import read_card
+from dpcov.writing import check_apart
 
 __all__ = ["publish", "write_and_say"]
 
@@ -28,6 +30,7 @@ def publish(
     out: Path,
     identity: Identity,
     *,
+    sources: Iterable[Path],
     fdr: float,
     force: bool,
     as_json: bool,
@@ -36,16 +39,20 @@ def publish(
     """Make a release, write its folder, and say what is in it.
 
     Whatever can be refused without the data is refused before `make` spends anything.
+    `sources` are the paths that `make` reads.
     """
-    check_number("fdr", fdr, low=0.0, high=1.0)
     check_date(identity.date)
-    _check_extras()
-    if force:
-        _warn_of_the_release_before(out)
+
+    def spend() -> Any:
+        if force:
+            _warn_of_the_release_before(out)
+        return make().estimate()
+
     write_and_say(
-        lambda: make().estimate(),
+        spend,
         out,
         identity,
+        sources=sources,
         fdr=fdr,
         force=force,
         as_json=as_json,
@@ -58,17 +65,33 @@ def write_and_say(
     out: Path,
     identity: Identity,
     *,
+    sources: Iterable[Path],
     fdr: float,
     force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Make an estimate, write its folder, and say what is in it."""
-    with write_aside(out, force=force) as folder:
-        estimate = make()
-        card = fill_folder(folder, estimate.release, estimate, identity, fdr=fdr)
-    if quiet:
-        return
+    """Make an estimate, write its folder, and say what is in it.
+
+    From the moment that the folder is complete, nothing makes this fail.
+    """
+    check_number("fdr", fdr, low=0.0, high=1.0)
+    check_extras()
+    check_apart(out, sources)
+    aside: Aside | None = None
+    try:
+        with write_aside(out, force=force) as aside:
+            estimate = make()
+            card = fill_folder(aside.folder, estimate.release, estimate, identity, fdr=fdr)
+        if not quiet:
+            with afterwards(f"{out} is complete"):
+                _say(card, estimate, out, fdr=fdr, as_json=as_json)
+    except KeyboardInterrupt:
+        if aside is None or not aside.complete:
+            raise
+
+
+def _say(card: dict[str, Any], estimate: Any, out: Path, *, fdr: float, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(out), "card": card})
         return
@@ -77,17 +100,6 @@ def write_and_say(
     at = f" at a false discovery rate of {fdr:g}"
     console.print(findings(card, list(estimate.edges(fdr)), at))
     console.print(f"Written to {out}: {', '.join([*card['files'], 'card.json'])}")
-
-
-def _check_extras() -> None:
-    try:
-        import jinja2  # noqa: F401
-        import matplotlib  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            "The folder needs jinja2, matplotlib and pyarrow: pip install 'dpcov[cli]'"
-        ) from None
 
 
 def _warn_of_the_release_before(out: Path) -> None:

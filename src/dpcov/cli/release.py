@@ -165,6 +165,7 @@ def release(
             ),
             out,
             Identity(name, curator, description, date),
+            sources=[data] if columns is None else [data, columns],
             fdr=fdr,
             force=force,
             as_json=as_json,

@@ -15,6 +15,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from dpcov.cli.stopping import exit_code_of, stoppable
+from dpcov.cli.terminal import afterwards
 from dpcov.errors import DpcovError
 from dpcov.paper.study import MANNERS, Study
 
@@ -78,7 +80,7 @@ def reproduce(
             seed=seed,
             quick=quick,
         )
-        with bar:
+        with stoppable(), bar:
             task = bar.add_task("experiments", total=None)
             files = run_study(
                 out,
@@ -93,12 +95,13 @@ def reproduce(
             f"A process was killed. The same command goes on from what is in {out}.", soft_wrap=True
         )
         raise typer.Exit(1) from None
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one
         console.print(f"Stopped. The same command goes on from what is in {out}.", soft_wrap=True)
-        raise typer.Exit(130) from None
-    for file in files:
-        console.print(str(file), soft_wrap=True)
+        raise typer.Exit(exit_code_of(stop)) from None
+    with afterwards(f"{out} is complete"):
+        for file in files:
+            console.print(str(file), soft_wrap=True)
 
 
 def _figures(text: str) -> tuple[int, ...]:

@@ -12,19 +12,20 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 import typer
 from rich.console import Console
 
 from dpcov import errors
+from dpcov.cli.stopping import exit_code_of, stoppable
 
 __all__ = [
     "FAILED",
     "INTERNAL",
-    "STOPPED",
     "USAGE",
+    "afterwards",
     "guarded",
     "new_console",
     "print_json",
@@ -32,8 +33,8 @@ __all__ = [
     "tell",
 ]
 
-FAILED, USAGE, INTERNAL, STOPPED = 1, 2, 3, 130
-"""Exit codes: refused or failed, wrong usage, a fault of dpcov, Ctrl-C."""
+FAILED, USAGE, INTERNAL = 1, 2, 3
+"""Exit codes: refused or failed, wrong usage, a fault of dpcov."""
 
 _WARNINGS = [
     value
@@ -63,17 +64,17 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
     undone : str
         What to say after Ctrl-C.
     """
-    with _shown_warnings():
+    with _shown_warnings(), stoppable():
         try:
             yield
         except _OURS:
             raise
         except errors.DpcovError as error:
             _fail(_in_options(str(error)), FAILED)
-        except KeyboardInterrupt:
-            _fail(f"Stopped. {undone}", STOPPED)
+        except KeyboardInterrupt as stop:
+            _fail(f"Stopped. {undone}", exit_code_of(stop))
         except BrokenPipeError:  # whoever read the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _give_up(sys.stdout)
             raise typer.Exit(FAILED) from None
         except OSError as error:
             # Of the error itself, only what cannot hold data: the system's words and a name.
@@ -87,6 +88,37 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
                 "shown because it may hold data. Please report it.",
                 INTERNAL,
             )
+
+
+@contextmanager
+def afterwards(done: str) -> Iterator[None]:
+    """Let nothing fail any more, since what was asked for is done.
+
+    Whoever sees a command fail runs it again, and that would spend privacy twice: an output
+    that nobody can read, or that has no room, is no reason.
+
+    Parameters
+    ----------
+    done : str
+        What is there, for a warning if the rest could not be said.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BaseException as error:
+        with suppress(BaseException):
+            _give_up(sys.stdout)
+            if not isinstance(error, BrokenPipeError | SystemExit | KeyboardInterrupt):
+                tell(f"warning: {done}, but not all of the output could be written.")
+
+
+def _give_up(stream: TextIO) -> None:
+    """Send what is still to be written to a stream to nowhere, at the end of Python too."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        stream.flush()
 
 
 def _in_options(message: str) -> str:
@@ -103,8 +135,14 @@ def _in_options(message: str) -> str:
 
 
 def tell(message: str) -> None:
-    """Write one line to the error stream, where it does not get into a result."""
-    typer.echo(f"dpcov: {printable(message)}", err=True)
+    """Write one line to the error stream, where it does not get into a result.
+
+    If nobody can be told, the work goes on: the line may be a warning after privacy was spent.
+    """
+    try:
+        typer.echo(f"dpcov: {printable(message)}", err=True)
+    except (OSError, ValueError):
+        _give_up(sys.stderr)
 
 
 def printable(text: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dpcov.errors import CorruptFileError, ParameterError
 from dpcov.paper.study import Key
+from dpcov.writing import replacing_file
 
 __all__ = ["COLUMNS", "Journal", "Record"]
 
@@ -114,6 +115,5 @@ def _parse(line: str) -> Record | None:
 
 def _write_aside(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old text or the new one, nothing between."""
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text, encoding="utf-8", newline="")
-    aside.replace(path)
+    with replacing_file(path) as aside:
+        aside.write_text(text, encoding="utf-8", newline="")

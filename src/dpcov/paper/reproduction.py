@@ -23,6 +23,7 @@ from dpcov.paper.journal import COLUMNS, Journal, Record
 from dpcov.paper.study import Cell, Key, Study
 from dpcov.parameters import check_count
 from dpcov.version import __version__
+from dpcov.writing import locate_target, replacing_file, reserve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,8 @@ __all__ = ["Progress", "reproduce"]
 
 # Called with the work that is done and the work in all.
 Progress = Callable[[float, float], None]
+
+_JOURNAL, _TABLE = "results.csv", "results.parquet"
 
 
 def reproduce(
@@ -61,10 +64,18 @@ def reproduce(
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"Figures need {error.name}: pip install 'dpcov[paper]'") from None
     folder = _writable(Path(out))
-    journal = Journal(folder / "results.csv")
+    with reserve(locate_target(folder / _JOURNAL)):  # two runs would do the same work twice
+        return _reproduce(folder, study, jobs, progress or (lambda done, all_: None), draw)
+
+
+def _reproduce(
+    folder: Path, study: Study, jobs: int, progress: Progress, draw: Callable[..., list[Path]]
+) -> list[Path]:
+    _check_new(folder, study)
+    journal = Journal(folder / _JOURNAL)
     expected, versions = study.keys(), _versions()
     journal.check(expected, versions)
-    _run(study, journal, versions, jobs, progress or (lambda done, all_: None))
+    _run(study, journal, versions, jobs, progress)
     table = _table(journal, expected)
     written = [journal.path, _write_parquet(table, folder)]
     for manner in dict.fromkeys(study.manners):
@@ -118,6 +129,8 @@ def _outcomes(
 
 def _leave_interrupts_to_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGHUP"):  # a terminal that is closed sends it to every process
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _table(journal: Journal, expected: dict[Key, int]) -> pd.DataFrame:
@@ -128,15 +141,32 @@ def _table(journal: Journal, expected: dict[Key, int]) -> pd.DataFrame:
 
 
 def _write_parquet(table: pd.DataFrame, folder: Path) -> Path:
-    path = folder / "results.parquet"
-    aside = path.with_name(path.name + ".part")
-    table.to_parquet(aside, index=False, compression="zstd")
-    aside.replace(path)
+    path = folder / _TABLE
+    with replacing_file(path) as aside:
+        table.to_parquet(aside, index=False, compression="zstd")
     return path
 
 
 def _versions() -> str:
     return f"dpcov {__version__}; numpy {np.__version__}; scipy {scipy.__version__}"
+
+
+def _check_new(folder: Path, study: Study) -> None:
+    """Refuse to write over files of a folder that holds no results of a study."""
+    if (folder / _JOURNAL).exists():  # what it says is looked at when it is read
+        return
+    figures = {
+        f"figure-{number}-{manner}.{kind}"
+        for number in study.figures
+        for manner in study.manners
+        for kind in ("png", "svg")
+    }
+    found = sorted(name for name in {_TABLE, *figures} if os.path.lexists(folder / name))
+    if found:
+        raise ParameterError(
+            f"{folder} holds {', '.join(found)} but no {_JOURNAL}, so these are not of this study. "
+            "Move them, or choose another folder."
+        )
 
 
 def _writable(folder: Path) -> Path:

@@ -13,10 +13,8 @@ import hashlib
 import json
 import math
 import os
-import secrets
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -26,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import CorruptFileError, DpcovError, FutureSchemaError, ParameterError
+from dpcov.writing import replacing_file
 
 __all__ = ["Format", "read_archive", "write_archive"]
 
@@ -73,17 +72,8 @@ def write_archive(path: str | PathLike[str], form: Format, facts: Facts, arrays:
     if not target.parent.is_dir() or target.is_dir():
         what = "is a folder" if target.is_dir() else "lies in a folder that does not exist"
         raise FileNotFoundError(f"{target} {what}; a release is saved to a file.")
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with aside.open("xb") as file:
-            _write_members(file, header, stored)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(target)
-        _sync_folder(target.parent)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    with replacing_file(target) as aside, aside.open("xb") as file:
+        _write_members(file, header, stored)
 
 
 def read_archive(path: str | PathLike[str], formats: Sequence[Format]) -> Any:
@@ -118,16 +108,6 @@ def _write_members(file: IO[bytes], header: bytes, arrays: Arrays) -> None:
             about.create_system = 3  # the same bytes from every system
             with archive.open(about, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the new name of a file survive a power failure, where the system can."""
-    with suppress(OSError):  # the file is there; Windows opens no folders
-        place = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(place)
-        finally:
-            os.close(place)
 
 
 class _Bounded:

@@ -1,35 +1,34 @@
 """The folder to publish: a release, its estimate, its card and a report.
 
-Owns how it is written: aside, and renamed when it is complete, so that nobody finds half of
-one. A folder that is there already is replaced only if that is asked for, and only if it is
-one of these.
+Owns what is in it. `dpcov.report.replacement` owns how it gets its name, so that nobody finds
+half of one and nothing else is lost.
 """
 
 from __future__ import annotations
 
 import datetime
 import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dpcov.errors import FolderError
+from dpcov.errors import MissingExtraError
 from dpcov.parameters import check_number
 from dpcov.postprocess import Estimate, PairsEstimate
 from dpcov.releases import PairsRelease, Release
 from dpcov.report.card import card_to_json, make_card
 from dpcov.report.card_text import card_to_markdown
+from dpcov.report.replacement import write_aside
 from dpcov.report.tables import write_covariance, write_edges
-from dpcov.report.verification import CARD_FILE, RELEASE_FILE, read_card, sha256_of
+from dpcov.report.verification import CARD_FILE, RELEASE_FILE, sha256_of
 
-__all__ = ["Identity", "fill_folder", "write_aside", "write_folder"]
+__all__ = ["Identity", "check_extras", "fill_folder", "write_folder"]
 
 AnyRelease = Release | PairsRelease
 AnyEstimate = Estimate | PairsEstimate
+
+_EXTRAS = {"jinja2": "report", "matplotlib": "report", "pyarrow": "files"}
 
 
 @dataclass(frozen=True)
@@ -72,12 +71,20 @@ def write_folder(
     fdr : float, default 0.1
         The expected share of false pairs in ``edges.csv`` and in the report, at most.
     force : bool, default False
-        Replace a folder that this function wrote before.
+        Replace a folder that this function wrote before. One that holds any other file, or
+        one that was changed since, is never replaced.
 
     Returns
     -------
     dict
         The card.
+
+    Raises
+    ------
+    MissingExtraError
+        jinja2, matplotlib or pyarrow is not installed. Nothing was written.
+    FolderError
+        The folder cannot be written or replaced, or somebody else is writing it.
 
     Examples
     --------
@@ -90,27 +97,20 @@ def write_folder(
     ...     dpcov.report.verify_folder(folder).holds
     True
     """
+    check_extras()
     identity = Identity(name, curator, description, date)
-    with write_aside(path, force=force) as folder:
-        return fill_folder(folder, release, estimate, identity, fdr=fdr)
+    with write_aside(path, force=force) as aside:
+        return fill_folder(aside.folder, release, estimate, identity, fdr=fdr)
 
 
-@contextmanager
-def write_aside(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
-    """Give an empty folder to write to, which becomes `path` at the end, or vanishes.
-
-    A release that is paid for must not be lost because its folder cannot be written: enter
-    this before anything is spent.
-    """
-    target = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow a link
-    _check_target(target, force)
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:  # from before the folder is there: Ctrl-C may come between any two steps
-        _make_folder(aside)
-        yield aside
-        _put_in_place(aside, target, force)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+def check_extras() -> None:
+    """Refuse to begin a folder without the packages that it needs."""
+    missing = [name for name in _EXTRAS if not _can_import(name)]
+    if missing:
+        extras = ",".join(sorted({_EXTRAS[name] for name in missing}))
+        raise MissingExtraError(
+            f"The folder needs {' and '.join(missing)}: pip install 'dpcov[{extras}]'"
+        )
 
 
 def fill_folder(
@@ -146,44 +146,12 @@ def fill_folder(
     return card
 
 
-def _make_folder(folder: Path) -> None:
+def _can_import(name: str) -> bool:
     try:
-        folder.mkdir()
-    except OSError:
-        raise FolderError(
-            f"{str(folder.parent)!r} is not a folder that can be written to."
-        ) from None
-
-
-def _check_target(target: Path, force: bool) -> None:
-    if not os.path.lexists(target):
-        return
-    if not force:
-        raise FolderError(
-            f"{str(target)!r} exists and is never overwritten. Choose another folder, or ask for "
-            "it with --force (in Python, force=True)."
-        )
-    if target.is_symlink() or not target.is_dir():
-        raise FolderError(f"{str(target)!r} is not a folder and is not replaced.")
-    if any(target.iterdir()):
-        read_card(target)  # anything else is not ours to delete
-
-
-def _put_in_place(aside: Path, target: Path, force: bool) -> None:
-    _check_target(target, force)  # it may have come into being in the meantime
-    if not target.exists():
-        aside.rename(target)
-        return
-    old = target.with_name(f"{aside.name}.old")
-    try:
-        target.rename(old)
-        aside.rename(target)
-    except OSError:
-        raise FolderError(f"{str(target)!r} cannot be replaced; it is as it was.") from None
-    finally:  # of Ctrl-C too, which may come between the two
-        if not target.exists():
-            old.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
+        import_module(name)
+    except ModuleNotFoundError:
+        return False
+    return True
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import ParameterError
 from dpcov.report.keys import fingerprint, is_sound, load_public_key
+from dpcov.writing import replacing_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -96,17 +96,8 @@ def write_signature(folder: Path, card: bytes, key: Ed25519PrivateKey, signer: s
         "public_key": public.public_bytes_raw().hex(),
         "signature": key.sign(_message(card, signer)).hex(),
     }
-    target = folder / SIGNATURE_FILE
-    aside = target.with_name(f".{SIGNATURE_FILE}.{secrets.token_hex(8)}")
-    try:
-        with aside.open("xb") as file:
-            file.write(_to_bytes(signed))
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(target)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    with replacing_file(folder / SIGNATURE_FILE) as aside:
+        aside.write_bytes(_to_bytes(signed))
     return Signature(signer, fingerprint(public), expected=True)
 
 
