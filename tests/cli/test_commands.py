@@ -110,7 +110,7 @@ def test_a_file_without_a_header_is_released_with_the_names_of_a_file(tmp_path):
     other = ("--out", tmp_path / "other")
     refused = run("release", tmp_path / "t.csv", "--row-norm", 2, *promise[2:], *other)
     assert refused.exit_code == 1
-    assert "--no-header and state them with --columns" in refused.stderr
+    assert "with --no-header and state them with --columns" in refused.stderr
 
 
 def test_columns_that_are_no_numbers_are_left_out_and_named(tmp_path):

@@ -219,6 +219,17 @@ def test_a_file_without_a_header_needs_all_names(stated, message, tmp_path):
         open_source(tmp_path / "survey.csv", header=False, **stated)
 
 
+def test_facts_for_a_file_without_a_header_say_how_to_read_it(tmp_path):
+    path = table(tmp_path, ROWS["Ada"])
+    with pytest.raises(InputError, match="release it with header=False"):
+        open_source(path, select=["age", "income"])
+
+
+def test_row_numbers_without_a_name_are_recognized(tmp_path):
+    with pytest.raises(InputError, match="row numbers of pandas or R"):
+        open_source(table(tmp_path, NUMBERED["row numbers"]))
+
+
 @pytest.mark.parametrize("table", [np.ones((3, 2)), pa.table({"a": [1.0, 2.0]})])
 def test_only_a_csv_file_can_have_no_header(table):
     with pytest.raises(InputError, match="header=False is for a CSV file"):

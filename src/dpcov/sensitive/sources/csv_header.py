@@ -20,6 +20,7 @@ from dpcov.sensitive.sources.refusals import read_or_refuse
 __all__ = ["Header", "check_header", "read_header"]
 
 _MOST_BYTES = 4 << 20
+_ROW_NUMBERS = " If the first column is row numbers of pandas or R, write the file without them."
 _BOM = b"\xef\xbb\xbf"
 # A name in quotes, in which they are doubled, or one without.
 _NAME = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
@@ -68,8 +69,8 @@ def read_header(path: Path) -> Header:
 def check_header(header: Header, wanted: Wanted, name: str) -> None:
     """Refuse a first line that may be somebody's row.
 
-    It is a header if the caller says so, or states names that are in it: those that are
-    selected are looked for when columns are chosen.
+    It is a header if the caller says so, or states names that are in it. Names that are
+    selected and not in it are refused when columns are chosen.
 
     Parameters
     ----------
@@ -80,8 +81,7 @@ def check_header(header: Header, wanted: Wanted, name: str) -> None:
     name : str
         What the file is called.
     """
-    stated = wanted.columns is not None and tuple(wanted.columns) == header.labels
-    if wanted.header or wanted.select is not None or stated:
+    if wanted.header or _states_some(wanted, header.labels):
         return
     found = first_value(["unit" if label == wanted.unit else label for label in header.labels])
     if found is not None:
@@ -89,8 +89,15 @@ def check_header(header: Header, wanted: Wanted, name: str) -> None:
             f"The first line of {name} must hold the names of the columns. That of column "
             f"{found + 1} looks like a value, so the line may be somebody's row, and it is not "
             "repeated here. Say header=True if it holds names. If it does not, write a line of "
-            "names at the top of the file, or say header=False and state them with columns=."
+            "names at the top of the file, or release it with header=False and state them with "
+            f"columns=.{'' if found else _ROW_NUMBERS}"
         )
+
+
+def _states_some(wanted: Wanted, labels: tuple[str, ...]) -> bool:
+    if wanted.select is not None:
+        return not set(labels).isdisjoint(wanted.select)
+    return wanted.columns is not None and tuple(wanted.columns) == labels
 
 
 def _first_line(path: Path) -> tuple[bytes, int]:
