@@ -69,8 +69,7 @@ class CsvSource(ArrowBatchSource):
                 "first, leave it out by select=, or convert it by a public rule."
             )
         if found := re.match(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col", str(error)):
-            first = 1 + self._has_header
-            where = f"Row {int(found[1]) + first - 1} " if found[1] else "A row "
+            where = f"Row {int(found[1]) + self._has_header} " if found[1] else "A row "
             counted = "of its header" if self._has_header else "names that are stated"
             return (
                 f"{where}of {file}, counted from its first line, has more or fewer cells than "
