@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,51 @@ def test_an_impossible_plan_is_refused_in_one_line():
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("dpcov: epsilon must")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize(
+    "person", ["Ada Lovelace,12 St James Square,diabetes", "Lovelace,Ada,36,diabetes"]
+)
+def test_columns_never_prints_a_first_person(person, options, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{person}\n{person}\n")
+    result = run("columns", tmp_path / "t.csv", *options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "may be somebody's row" in result.stderr
+    assert "--header" in result.stderr
+    assert not any(cell in result.stderr for cell in ("Ada", "Lovelace", "James", "diabetes"))
+
+
+def test_columns_prints_wordy_names_when_they_are_confirmed(tmp_path):
+    (tmp_path / "t.csv").write_text("Age at diagnosis,2019\n1,2\n")
+    result = run("columns", tmp_path / "t.csv", "--header")
+    assert result.exit_code == 0
+    assert '[columns."Age at diagnosis"]' in result.stdout
+    assert '[columns."2019"]' in result.stdout
+
+
+def test_a_file_of_columns_confirms_the_names_in_it(tmp_path):
+    (tmp_path / "t.csv").write_text("who,2019\n" + "x,1\n" * 50)
+    (tmp_path / "c.toml").write_text('[columns."2019"]\nlower = 0\nupper = 2\n')
+    promise = ("--columns", tmp_path / "c.toml", "--epsilon", 1, "--delta", 1e-6)
+    result = run("release", tmp_path / "t.csv", *promise, "--out", tmp_path / "out", "--quiet")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_a_file_without_a_header_is_released_with_the_names_of_a_file(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n" * 50)
+    facts = "".join(f"[columns.{name}]\nlower = 0\nupper = 2\n" for name in "ab")
+    (tmp_path / "c.toml").write_text(facts)
+    promise = ("--columns", tmp_path / "c.toml", "--epsilon", 1, "--delta", 1e-6)
+    out = ("--out", tmp_path / "out", "--json")
+    result = run("release", tmp_path / "t.csv", "--no-header", *promise, *out)
+    assert result.exit_code == 0, result.stderr
+    assert dpcov.Release.load(tmp_path / "out" / "release.npz").n_rows == 50
+    other = ("--out", tmp_path / "other")
+    refused = run("release", tmp_path / "t.csv", "--row-norm", 2, *promise[2:], *other)
+    assert refused.exit_code == 1
+    assert "with --no-header and state them with --columns" in refused.stderr
 
 
 def test_columns_that_are_no_numbers_are_left_out_and_named(tmp_path):
@@ -337,7 +383,7 @@ def test_a_passphrase_comes_from_the_environment_and_is_never_printed(
 
 def test_a_hostile_name_cannot_steer_the_terminal(tmp_path):
     names = ["\x1b[31mred", "[bold]x[/bold]", "c", "d", "e"]
-    release = releases.dense(columns=names)
+    release = replace(releases.dense(), columns=tuple(names))
     write_folder(release, release.estimate(), tmp_path / "out", name="\x1b]0;title\x07")
     shown = run("show", tmp_path / "out").stdout
     assert "\x1b" not in shown

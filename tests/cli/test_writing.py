@@ -13,6 +13,7 @@ import dpcov
 from dpcov.cli.app import app
 from dpcov.errors import FolderError
 from dpcov.report import verify_folder, write_folder
+from dpcov.report.ownership import is_whole
 from dpcov.report.replacement import write_aside
 from dpcov.writing import locate_target, reserve
 from report import releases

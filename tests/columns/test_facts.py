@@ -87,3 +87,34 @@ def test_units_go_there_and_back():
 def test_impossible_units_are_refused(center, scale):
     with pytest.raises(ParameterError):
         Units(np.array(center), np.array(scale))
+
+
+class CountedName(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        CountedName.compared += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+def test_columns_compare_each_name_a_few_times_however_many_there_are():
+    CountedName.compared = 0
+    size = 2000
+    Columns([Column(CountedName(f"c{place}"), lower=0, upper=1) for place in range(size)])
+    assert CountedName.compared <= 10 * size
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "\u202eb", "\ud800", "a\x00"])
+def test_a_name_with_hidden_characters_is_refused_and_not_repeated(name):
+    with pytest.raises(ParameterError, match="has a line break") as caught:
+        Column(name, lower=0, upper=1)
+    assert name not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Größe (cm)", "می\u200cخواهم", "年龄", "a\u00a0b", ""])
+def test_a_name_of_any_language_is_accepted(name):
+    assert Column(name, lower=0, upper=1).name == name

@@ -2,6 +2,7 @@ import csv
 import json
 import shutil
 import sys
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -103,7 +104,7 @@ def test_a_release_of_another_kind_has_a_folder_that_holds(make, tmp_path):
 
 def test_a_column_may_be_called_column(tmp_path):
     names = ["column", "a,b", 'quote"', "new\nline", "ü"]
-    release = releases.dense(columns=names)
+    release = replace(releases.dense(), columns=tuple(names))
     write_folder(release, estimate_of(release), tmp_path / "out")
     with (tmp_path / "out" / "covariance.csv").open(encoding="utf-8", newline="") as file:
         heading, *rows = csv.reader(file)

@@ -11,6 +11,8 @@ import scipy.sparse
 
 from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.sources import open_source
+from dpcov.sensitive.sources.arrow_columns import choose_from_schema
+from dpcov.sensitive.sources.choice import Wanted
 
 N = 101
 ROWS = np.random.default_rng(0).normal(size=(N, 3))
@@ -296,3 +298,100 @@ def test_a_unit_that_is_missing_is_refused_without_a_place(kind, tmp_path, monke
     assert "70" not in str(caught.value)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+HIDDEN = "a\nsecret 36"
+UNSEEN = {
+    "pandas": lambda folder: pd.DataFrame({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]}),
+    "polars": lambda folder: pl.DataFrame({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]}),
+    "polars, lazy": lambda folder: pl.LazyFrame({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]}),
+    "pyarrow": lambda folder: pa.table({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]}),
+    "stream": lambda folder: pa.table({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]}).to_reader(),
+    "data set": lambda folder: ds.dataset(pa.table({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]})),
+    "parquet": lambda folder: _written(folder, pa.table({"x": [1.0, 2.0], HIDDEN: [1.0, 2.0]})),
+}
+
+
+def _written(folder, table):
+    pq.write_table(table, folder / "x.parquet")
+    return folder / "x.parquet"
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", UNSEEN)
+@pytest.mark.parametrize("stated", [{}, {"header": True}, {"select": ["x", HIDDEN]}])
+def test_a_line_break_in_a_name_is_refused_by_its_place(kind, stated, tmp_path):
+    with pytest.raises(InputError, match=r"The name of column 2 of .* has a line break") as caught:
+        open_source(UNSEEN[kind](tmp_path), **stated)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", UNSEEN)
+def test_a_line_break_in_a_name_that_is_not_read_is_fine(kind, tmp_path):
+    assert open_source(UNSEEN[kind](tmp_path), select=["x"]).columns == ("x",)
+
+
+@pytest.mark.parametrize("stated", [{"columns": ["a\x1b", "b"]}, {"unit": "a\x1b"}])
+def test_a_control_character_in_a_stated_name_is_refused(stated):
+    with pytest.raises(InputError, match=r"name of column 1 of .* has a line break"):
+        open_source(np.ones((3, 2)), **stated)
+
+
+PERSON = pa.table({"Ada Lovelace": ["x", "y"], "diabetes": ["x", "y"], "Main Road": ["x", "y"]})
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("stated", [{}, {"select": ["age"]}, {"unit": "age"}])
+@pytest.mark.parametrize(
+    "table", [PERSON, PERSON.to_pandas(), pl.from_arrow(PERSON), pl.from_arrow(PERSON).lazy()]
+)
+def test_a_text_table_whose_names_may_be_a_person_is_not_quoted(table, stated):
+    with pytest.raises(InputError) as caught:
+        open_source(table, **stated)
+    assert not any(name in str(caught.value) for name in PERSON.column_names)
+
+
+def test_a_text_column_beside_numbers_is_named_if_its_name_is_one_word():
+    table = pa.table({"age": [1.0, 2.0], "Main Road": ["x", "y"], "city": ["x", "y"]})
+    with pytest.raises(InputError, match="Column 2 is of type"):
+        open_source(table)
+    with pytest.raises(InputError, match="Column 'city' is of type"):
+        open_source(table.drop_columns(["Main Road"]))
+    with pytest.raises(InputError, match="Column 'Main Road' is of type"):
+        open_source(table, header=True)
+
+
+def test_unknown_names_are_listed_by_their_places_if_they_may_be_cells():
+    table = pa.table({"age": [1.0, 2.0], "Main Road": [1.0, 2.0]})
+    with pytest.raises(InputError, match=r"'sex'\. Its columns are 'age', number 2\."):
+        open_source(table, select=["age", "sex"])
+    with pytest.raises(InputError, match="may be somebody's row"):
+        open_source(table, select=["sex"])
+    with pytest.raises(InputError, match="Its columns are 'age', 'Main Road'"):
+        open_source(table, select=["sex"], header=True)
+
+
+class CountedSchema:
+    """A schema of Arrow that counts how often its lists are made."""
+
+    metadata = None
+
+    def __init__(self, size):
+        self.size, self.made = size, 0
+
+    @property
+    def names(self):
+        self.made += 1
+        return [f"c{place}" for place in range(self.size)]
+
+    @property
+    def types(self):
+        self.made += 1
+        return [pa.float64()] * self.size
+
+
+@pytest.mark.parametrize("select", [None, ["c0", "c1", "c2"]])
+def test_the_lists_of_a_schema_are_made_a_few_times_for_any_number_of_columns(select):
+    schema = CountedSchema(500)
+    assert len(choose_from_schema(schema, Wanted(select=select)).places) == (3 if select else 500)
+    assert schema.made <= 3

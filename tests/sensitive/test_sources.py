@@ -42,7 +42,7 @@ def test_an_array_gives_numbered_names():
         ([0, 1], ("0", "1")),
         ([("u", 1), ("u", 2)], ("('u', 1)", "('u', 2)")),
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), None),
-        (["a", 7], ("a", "7")),
+        ([2019, 2021], ("2019", "2021")),
     ],
 )
 def test_labels_of_any_type_become_names(labels, names):
@@ -73,9 +73,16 @@ def test_repeated_and_empty_cells_do_not_hide_a_missing_header(text, read_csv):
         open_source(read_csv(io.StringIO(text)))
 
 
-def test_some_numbered_names_are_fine():
-    frame = pd.DataFrame(np.ones((3, 3)), columns=["id", "2019", "score"])
-    assert open_source(frame).columns == ("id", "2019", "score")
+@pytest.mark.parametrize("labels", [["id", "2019", "score"], ["id", 2019, "score"], [36, 2, 170]])
+def test_one_name_that_looks_like_a_value_needs_the_word_of_the_caller(labels):
+    frame = pd.DataFrame(np.ones((3, 3)), columns=labels)
+    with pytest.raises(InputError, match=r"The name of column 2 of X looks like a value") as caught:
+        open_source(frame)
+    assert "2019" not in str(caught.value)
+    names = tuple(map(str, labels))
+    assert open_source(frame, header=True).columns == names
+    assert open_source(frame, columns=names).columns == names
+    assert open_source(frame, select=names).columns == names
 
 
 def test_given_names_replace_the_frame_s_own():
@@ -238,8 +245,8 @@ def test_ragged_sequences_are_refused_without_quoting_them():
     ],
 )
 def test_duplicated_names_are_refused(table):
-    with pytest.raises(InputError, match=r"same name|appears twice"):
-        open_source(table)
+    with pytest.raises(InputError, match="same name"):
+        open_source(table, header=True)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +258,7 @@ def test_duplicated_names_are_refused(table):
         ("ab", "sequence of names"),
         ([1, 2], "sequence of names"),
         ({"a", "b"}, "sequence of names"),
-        (["a", "\ud800"], "not valid Unicode"),
+        (["a", "\ud800"], "name of column 2 of columns= .* no valid Unicode"),
         (7, "sequence of names"),
     ],
 )

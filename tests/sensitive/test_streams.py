@@ -180,10 +180,10 @@ def test_a_stream_that_is_too_long_is_refused_with_a_way_out(monkeypatch):
     [
         (pa.table({"a": [1.0], "city": [CELL]}).to_reader(), "Column 'city' is of type string"),
         (pl.LazyFrame({"a": [1.0], "city": [CELL]}), "Column 'city' is of type String"),
-        (ds.dataset(pa.table({"a": [{CELL: 1}]})), "Column 'a' is of type struct, not"),
+        (ds.dataset(pa.table({"a": [{CELL: 1}]})), "Column 1 is of type struct, not"),
         (pa.table({"1.5": [1.0], "2": [3.0]}).to_reader(), "somebody's row"),
         (pa.table({}).to_reader(), "no columns"),
-        (pa.Table.from_arrays([pa.array([1.0])] * 2, names=["a", "a"]).to_reader(), "twice"),
+        (pa.Table.from_arrays([pa.array([1.0])] * 2, names=["a", "a"]).to_reader(), "same name"),
         (pl.LazyFrame({"a": [1.0]}), "n_samples=1"),
         (pl.LazyFrame({"a": [1.0]}).select("b"), "cannot be computed"),
         (scipy.sparse.csr_array(np.ones((2, 2)) * 1j), "real numbers"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from dpcov.cli.options import Json, Table
@@ -12,8 +14,20 @@ __all__ = ["columns"]
 _USABLE = {"number", "whole number", "boolean", "unknown"}
 
 
-def columns(data: Table, as_json: Json = False) -> None:
+def columns(
+    data: Table,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header", help="Show the names, though they look like values: they are names."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Print a file of public facts to be filled in by hand. No cell is read.
+
+    Names that may be somebody's row, as in a file without a header, are not printed unless
+    --header says that they are names.
 
     Example: dpcov columns survey.csv > columns.toml
     """
@@ -21,7 +35,7 @@ def columns(data: Table, as_json: Json = False) -> None:
     from dpcov.sensitive.sources.description import describe_table
 
     with guarded():
-        found = describe_table(data)
+        found = describe_table(data, header=True if header else None)
         if as_json:
             print_json([{"name": column.name, "kind": column.kind} for column in found])
             return

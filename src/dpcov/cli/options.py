@@ -18,6 +18,7 @@ __all__ = [
     "Fdr",
     "Folder",
     "Force",
+    "Header",
     "Json",
     "Keys",
     "Missing",
@@ -65,12 +66,21 @@ _IDENTITY = "What the card says"
 Table = Annotated[
     Path,
     typer.Argument(
-        help="A .csv, .parquet, .npy or .h5ad file, or a folder of Parquet files.",
+        help="A .csv, .parquet, .npy or (trusted) .h5ad file, or a folder of Parquet files.",
         show_default=False,
     ),
 ]
 Folder = Annotated[
     Path, typer.Argument(help="A folder that dpcov release wrote.", show_default=False)
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="The table's names are names, though they look like values; or a CSV file has none, "
+        "and --columns names all of its columns in their order.",
+        show_default="names must look like names",
+    ),
 ]
 Epsilon = Annotated[float, typer.Option(help="How much one person may be exposed.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]

@@ -21,6 +21,7 @@ from dpcov.cli.options import (
     Epsilon,
     Fdr,
     Force,
+    Header,
     Json,
     Missing,
     Name,
@@ -98,6 +99,7 @@ def release(
         int | None,
         typer.Option(help="How many rows of each are used.", rich_help_panel=_READING),
     ] = None,
+    header: Header = None,
     neighbors: Annotated[
         Neighbors,
         typer.Option(help="Which tables must not be told apart.", rich_help_panel=_MECHANISM),
@@ -153,6 +155,7 @@ def release(
             "missing": missing.value,
             "unit": unit,
             "rows_per_unit": rows_per_unit,
+            "header": header,
             "neighbors": neighbors.value,
             "mechanism": "dense" if pairs is None else "pairs",
             "max_pairs": pairs,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.spelling import has_hidden_characters
 from dpcov.columns.units import LARGEST_FACT, Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
@@ -53,8 +55,7 @@ class Column:
     scale: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise ParameterError("The name of a column must be a string.")
+        _check_name(self.name)
         for fact in _FACTS:
             if getattr(self, fact) is not None:
                 object.__setattr__(self, fact, self._checked(fact))
@@ -123,20 +124,25 @@ class Columns:
         listed = tuple(facts)
         if not listed or not all(isinstance(column, Column) for column in listed):
             raise ParameterError("Columns needs at least one dpcov.Column.")
-        names = [column.name for column in listed]
-        for name in names:
-            if names.count(name) > 1:
-                raise ParameterError(f"Column {name!r} is stated twice.")
+        twice = [
+            name for name, count in Counter(column.name for column in listed).items() if count > 1
+        ]
+        if twice:
+            raise ParameterError(f"Column {twice[0]!r} is stated twice.")
         object.__setattr__(self, "facts", listed)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Columns:
         """Read a ``.toml`` or ``.json`` file of facts; `dpcov columns` writes a template.
 
+        It may have 16 MiB, enough for 50,000 columns, and is looked through for deep nesting
+        before it is parsed.
+
         Raises
         ------
         ParameterError
-            There is no such file, it is neither, or a fact in it is impossible.
+            There is no such file, it is neither, too large or too deep, or a fact in it is
+            impossible.
         """
         from dpcov.columns.text import read_columns
 
@@ -198,3 +204,13 @@ class Columns:
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.facts)
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise ParameterError("The name of a column must be a string.")
+    if has_hidden_characters(name):
+        raise ParameterError(
+            "The name of a column has a line break, a control character, or is no valid Unicode "
+            "text. Rename it."
+        )

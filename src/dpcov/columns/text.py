@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.columns.facts import Columns
+from dpcov.columns.limits import MOST_BYTES, json_problem, toml_problem
 from dpcov.errors import ParameterError
 
 if sys.version_info >= (3, 11):
@@ -21,6 +22,9 @@ else:
     import tomli as tomllib
 
 __all__ = ["column_template", "read_columns"]
+
+_DEEPEST = 3  # columns, one of them, its facts
+_LONGEST_REASON = 200
 
 _HEADING = """\
 # Public facts of the columns{of}, to be filled in by hand.
@@ -39,26 +43,48 @@ _HEADING = """\
 def read_columns(path: str | os.PathLike[str]) -> Columns:
     """Read a file of facts; see `Columns.load`."""
     file = Path(path)
-    readers = {".toml": tomllib.loads, ".json": json.loads}
-    reader = readers.get(file.suffix.lower())
-    if reader is None:
+    kind = file.suffix.lower()
+    if kind not in (".toml", ".json"):
         raise ParameterError(f"{file.name} must be a .toml or .json file of columns.")
-    problem = ""
-    try:
-        content: Any = reader(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        problem = f"There is no file {str(file)!r}; `dpcov columns` writes a template."
-    except OSError:
-        problem = f"{str(file)!r} cannot be opened."
-    except ValueError as error:  # of both parsers, and of bytes that are not UTF-8
-        problem = f"{file.name} is not valid {file.suffix[1:].upper()}: {error}"
-    if problem:
-        raise ParameterError(problem)
+    content = _parse(_read_text(file), kind, file.name)
     if not isinstance(content, dict) or set(content) != {"columns"}:
         raise ParameterError(
             f"{file.name} must have one table, 'columns', with the facts of each column by name."
         )
     return Columns.from_mapping(content["columns"])
+
+
+def _read_text(file: Path) -> str:
+    text, problem = "", ""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        text = content.decode("utf-8") if len(content) <= MOST_BYTES else ""
+        if len(content) > MOST_BYTES:
+            problem = f"{file.name} has more than {MOST_BYTES >> 20} MiB, the most for columns."
+    except FileNotFoundError:
+        problem = f"There is no file {str(file)!r}; `dpcov columns` writes a template."
+    except OSError:
+        problem = f"{str(file)!r} cannot be opened."
+    except UnicodeDecodeError:
+        problem = f"{file.name} is not valid {file.suffix[1:].upper()}: it is not in UTF-8."
+    if problem:
+        raise ParameterError(problem)
+    return text
+
+
+def _parse(text: str, kind: str, name: str) -> Any:
+    if kind == ".toml":
+        problem = toml_problem(text, most_deep=_DEEPEST)
+    else:
+        problem = json_problem(text, most_deep=_DEEPEST)
+    if problem:
+        raise ParameterError(f"{name} cannot be read as a file of columns. {problem}")
+    try:
+        return tomllib.loads(text) if kind == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:  # of both parsers
+        problem = str(error)[:_LONGEST_REASON]
+    raise ParameterError(f"{name} is not valid {kind[1:].upper()}: {problem}")
 
 
 def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:

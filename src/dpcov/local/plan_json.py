@@ -13,6 +13,7 @@ import json
 import struct
 from typing import TYPE_CHECKING, Any
 
+from dpcov.columns.limits import MOST_BYTES, json_problem
 from dpcov.errors import ParameterError, PlanError
 from dpcov.local.integers import IntegerNoise
 from dpcov.privacy import Cap
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["canonical_form", "plan_from_json", "plan_id", "plan_to_json"]
 
 _FORMAT, _VERSION = "dpcov local plan", 1
-_MAX_TEXT = 1 << 24
+_DEEPEST = 3  # a plan, its columns, one of them
 _KEYS = {
     "columns",
     "constants",
@@ -135,8 +136,10 @@ def _constants(mechanism: object, facts: dict[str, Any]) -> Cap | IntegerNoise:
 
 
 def _parse(text: object) -> dict[str, Any]:
-    if not isinstance(text, str) or len(text) > _MAX_TEXT:
-        raise PlanError("A plan is a string of JSON.")
+    if not isinstance(text, str) or len(text) > MOST_BYTES:
+        raise PlanError(f"A plan is a string of JSON, of at most {MOST_BYTES >> 20} MiB.")
+    if problem := json_problem(text, most_deep=_DEEPEST):
+        raise PlanError(f"The text cannot be read as a plan. {problem}")
     try:
         facts = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -63,6 +63,7 @@ def release(
     missing: str = ...,
     unit: str | None = ...,
     rows_per_unit: int | None = ...,
+    header: bool | None = ...,
     engine: Any = ...,
     progress: Progress | None = ...,
     seed: int | None = ...,
@@ -85,6 +86,7 @@ def release(
     missing: str = ...,
     unit: str | None = ...,
     rows_per_unit: int | None = ...,
+    header: bool | None = ...,
     engine: Any = ...,
     progress: Progress | None = ...,
     seed: int | None = ...,
@@ -109,6 +111,7 @@ def release(
     missing: str = ...,
     unit: str | None = ...,
     rows_per_unit: int | None = ...,
+    header: bool | None = ...,
     engine: Any = ...,
     progress: Progress | None = ...,
     seed: int | None = ...,
@@ -132,6 +135,7 @@ def release(
     missing: str = "refuse",
     unit: str | None = None,
     rows_per_unit: int | None = None,
+    header: bool | None = None,
     engine: Any = None,
     progress: Progress | None = None,
     seed: int | None = None,
@@ -146,8 +150,9 @@ def release(
         arrays and data frames, Spark, AnnData, anything with ``__arrow_c_stream__`` such as a
         DuckDB relation, or the path of a ``.csv``, ``.parquet``, ``.npy`` or ``.h5ad`` file or
         of a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
-        header, and numbers in all columns that are used. A stream that can be read only once
-        may have 4 million rows. Not modified, not kept.
+        header, or `header=False`, and numbers in all columns that are used. An ``.h5ad`` file
+        must be one that you trust: HDF5 can hang on a damaged one. A stream that can be read
+        only once may have 4 million rows. Not modified, not kept.
     epsilon : float
         Positive. There is no default.
     delta : float
@@ -205,6 +210,11 @@ def release(
     rows_per_unit : int, optional
         With `unit`: how many rows of each are used, the first in the table's order. The
         noise grows with it.
+    header : bool, optional
+        True says that the table's own names are names, also if some look like values. Without it
+        such a table is refused, because they may be somebody's row: the first of a CSV file
+        without a header. False says that a CSV file has none; `columns` then names all columns
+        in the file's order.
     engine : {"dask"} or distributed.Client, optional
         Read and add up the rows on the workers of this client; ``"dask"`` takes the cluster
         that this process is connected to, or else Dask's threads in it. The noise is drawn
@@ -270,7 +280,7 @@ def release(
     scheduler = choose_scheduler(engine, X)
     if scheduler is not None:
         stated.check_splits()
-    source = _open(X, columns, facts, unit, stated.rows_per_unit, scheduler)
+    source = _open(X, columns, facts, unit, header, stated.rows_per_unit, scheduler)
     reading = _reading(source, facts, stated)
     kind = _choose(stated, source, promise)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
@@ -304,12 +314,13 @@ def _open(
     columns: Any,
     facts: Columns | None,
     unit: str | None,
+    header: bool | None,
     rows_per_unit: int,
     scheduler: Scheduler | None,
 ) -> RowSource:
     names = None if facts is None else facts.names
     own = columns if facts is None else None
-    source = open_source(X, own, select=names, unit=unit, scheduler=scheduler)
+    source = open_source(X, own, select=names, unit=unit, header=header, scheduler=scheduler)
     return source if unit is None else limit_rows(source, rows_per_unit)
 
 

@@ -73,6 +73,7 @@ def open_source(
     *,
     select: Sequence[str] | None = None,
     unit: str | None = None,
+    header: bool | None = None,
     fewest_rows: int = 2,
     scheduler: Scheduler | None = None,
 ) -> RowSource:
@@ -94,6 +95,9 @@ def open_source(
         The column that says whose row it is. It is no part of the blocks; see
         `RowSource.unit_keys`. Whole numbers, text, categories, dates; not for streams that
         can be read only once. Of AnnData it is a column of ``obs``.
+    header : bool, optional
+        True says that the table's own names are names, also if they look like somebody's row.
+        False says that a CSV file has none; then `columns` or `select` names all columns by place.
     fewest_rows : int, default 2
         How many rows there must be.
     scheduler : Scheduler, optional
@@ -103,9 +107,10 @@ def open_source(
     Notes
     -----
     Claim P8. What a library says when it fails to read is not repeated, since it may quote a
-    cell. The same numbers give the same blocks from every kind of table, whatever batches or
-    row groups they are stored in. A column that pandas wrote to Parquet or Arrow for an index
-    of rows is not read, unless `select` or `unit` names it.
+    cell; nor are names that nobody stated, where they may be cells. The same numbers give the
+    same blocks from every kind of table, whatever batches or row groups they are stored in. A
+    column that pandas wrote to Parquet or Arrow for an index of rows is not read, unless
+    `select` or `unit` names it.
 
     Examples
     --------
@@ -114,7 +119,7 @@ def open_source(
     >>> open_source(np.eye(3), unit="x0").columns
     ('x1', 'x2')
     """
-    wanted = Wanted(columns, select, unit)
+    wanted = Wanted(columns, select, unit, header)
     source: RowSource
     if is_dask(table):
         from dpcov.sensitive.sources.dask_tables import open_dask

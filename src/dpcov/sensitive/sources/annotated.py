@@ -3,6 +3,10 @@
 Columns are ``var_names``; whose row it is stands in a column of ``obs``. A file is opened
 in anndata's backed mode: the matrix stays in it and is read block by block, while anndata
 keeps ``obs`` and ``var`` in memory.
+
+A file is trusted input: it is read by the HDF5 library in this process, which can hang on a
+damaged file, and then does not hear Ctrl-C. Reading it in a process of its own, with limits of
+time and memory, would send every row through a second process and back.
 """
 
 from __future__ import annotations
@@ -18,12 +22,19 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError
 from dpcov.sensitive.sources.arrays import check_array
-from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame, find_unit
 from dpcov.sensitive.sources.frames import FrameSource
 from dpcov.sensitive.sources.refusals import read_or_refuse
 from dpcov.sensitive.sources.slices import SlicedSource
 
-__all__ = ["AnnDataSource", "choose_variables", "matrix_of", "open_h5ad"]
+__all__ = [
+    "AnnDataSource",
+    "are_numbered",
+    "choose_variables",
+    "matrix_of",
+    "open_h5ad",
+    "variable_labels",
+]
 
 
 class AnnDataSource(SlicedSource):
@@ -62,7 +73,10 @@ class AnnDataSource(SlicedSource):
 
 
 def open_h5ad(path: Path) -> Any:
-    """Return an .h5ad file as an AnnData object whose matrix stays in the file."""
+    """Return an .h5ad file as an AnnData object whose matrix stays in the file.
+
+    The file must be one that the caller trusts.
+    """
     try:
         import anndata
     except ImportError:
@@ -79,7 +93,7 @@ def open_h5ad(path: Path) -> Any:
     return read_or_refuse(
         load,
         f"{path.name} is not a complete .h5ad file: it is truncated, damaged, or of another "
-        "format.",
+        "format. Pass only files that you trust: HDF5 can hang on a damaged one.",
     )
 
 
@@ -100,18 +114,27 @@ def matrix_of(table: Any, name: str) -> Any:
 
 def choose_variables(table: Any, wanted: Wanted) -> Choice:
     """Return which variables are read."""
-    labels = [str(label) for label in table.var_names]
+    labels = variable_labels(table)
     wanted = replace(wanted, unit=None)
-    if wanted == Wanted() and labels == [str(place) for place in range(len(labels))]:
-        # What anndata calls variables that have no names: nobody's row.
+    if wanted == Wanted() and are_numbered(labels):
         wanted = Wanted(columns=labels)
     return choose_from_frame(labels, wanted)
 
 
+def variable_labels(table: Any) -> list[str]:
+    """Return what the variables are called."""
+    return [str(label) for label in table.var_names]
+
+
+def are_numbered(labels: list[str]) -> bool:
+    """Return whether labels are what anndata calls variables without names: nobody's row."""
+    return labels == [str(place) for place in range(len(labels))]
+
+
 def _unit_of(notes: Any, unit: str) -> FrameSource:
     labels = [str(label) for label in notes.columns]
-    place, name = choose_from_frame(labels, Wanted(unit=unit)).unit_column
-    return FrameSource(notes.iloc[:, [place]], Wanted(columns=[name], unit=name))
+    place = find_unit(labels, unit)
+    return FrameSource(notes.iloc[:, [place]], Wanted(columns=[unit], unit=unit))
 
 
 def _is_by_columns(matrix: Any) -> bool:

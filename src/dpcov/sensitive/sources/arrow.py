@@ -150,7 +150,8 @@ class _DatasetSource(ArrowBatchSource):
     )
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
-        names = [self._dataset.schema.names[place] for place in places]
+        labels = self._dataset.schema.names  # Arrow makes a new list each time
+        names = [labels[place] for place in places]
         batches = read_all_or_refuse(
             # Little is read ahead so that memory stays bounded.
             lambda: self._dataset.to_batches(

@@ -47,11 +47,19 @@ def choose_from_schema(schema: pa.Schema, wanted: Wanted, *, of: str = "") -> Ch
     A column that pandas wrote for an index of rows is no data, unless it is asked for.
     """
     choice = choose_from_frame(schema.names, wanted, index_labels(schema))
+    types = schema.types  # Arrow makes a new list each time
     for place, name in zip(choice.places, choice.names, strict=True):
-        if not is_number_type(schema.types[place]):
-            raise refuse_column(name, _first_word(schema.types[place]), of=of)
-    if choice.unit is not None and not _is_key_type(schema.types[choice.unit]):
-        raise refuse_unit_type(choice.unit_column[1], _first_word(schema.types[choice.unit]))
+        if not is_number_type(types[place]):
+            raise refuse_column(
+                name,
+                place,
+                _first_word(types[place]),
+                is_stated=wanted.states_names,
+                has_numbers=any(is_number_type(types[each]) for each in choice.places),
+                of=of,
+            )
+    if choice.unit is not None and not _is_key_type(types[choice.unit]):
+        raise refuse_unit_type(choice.unit_column[1], _first_word(types[choice.unit]))
     return choice
 
 

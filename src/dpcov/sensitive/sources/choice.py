@@ -1,26 +1,33 @@
 """Which columns of a table are read, in which order, and which one says whose row it is.
 
-Owns `select` and `unit`. Both are names that the caller states; names are public.
+Owns `select`, `unit` and `header`. The caller states them; the names in them are public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpcov.errors import InputError
+from dpcov.sensitive.sources.likeness import first_value, is_plain
 from dpcov.sensitive.sources.names import (
     array_names,
     check_names,
-    frame_names,
-    look_like_cells,
-    unique_names,
+    check_own_names,
+    check_repeats,
+    check_spelling,
+    given_names,
 )
 
-__all__ = ["Choice", "Wanted", "choose_from_array", "choose_from_frame"]
+__all__ = ["Choice", "Wanted", "choose_from_array", "choose_from_frame", "find_unit"]
 
 _MOST_LISTED = 10
+_HIDDEN = (
+    "Its own names may be somebody's row, and are not repeated here unless header=True says that "
+    "they are names."
+)
 
 
 @dataclass(frozen=True)
@@ -35,15 +42,23 @@ class Wanted:
         Which columns to read, and in which order.
     unit : str, optional
         The column that says whose row it is.
+    header : bool, optional
+        True if the table's own names are names, whatever they look like; False if a CSV file
+        has none.
     """
 
     columns: Sequence[str] | None = None
     select: Sequence[str] | None = None
     unit: str | None = None
+    header: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.unit is not None and not isinstance(self.unit, str):
-            raise InputError("unit must be the name of a column (a string).")
+        if self.header is not None and not isinstance(self.header, bool):
+            raise InputError("header must be True, False or None.")
+        if self.unit is not None:
+            if not isinstance(self.unit, str):
+                raise InputError("unit must be the name of a column (a string).")
+            check_spelling({0: self.unit}, of="unit=")
         if self.select is None:
             return
         if self.columns is not None:
@@ -58,6 +73,16 @@ class Wanted:
                 "leave it out of select=."
             )
         object.__setattr__(self, "select", select)
+
+    @property
+    def states_names(self) -> bool:
+        """Whether the names of the columns that are read are known from the caller."""
+        return self.header is True or self.columns is not None or self.select is not None
+
+    def refuse_no_header(self) -> None:
+        """Refuse `header=False` for a table that is no CSV file."""
+        if self.header is False:
+            raise InputError("header=False is for a CSV file whose first line is a row.")
 
 
 @dataclass(frozen=True)
@@ -104,7 +129,8 @@ def choose_from_array(size: int, wanted: Wanted) -> Choice:
     >>> choose_from_array(3, Wanted(select=("x2", "x0"))).places
     (2, 0)
     """
-    return _choose(array_names(wanted.columns, size), wanted)
+    wanted.refuse_no_header()
+    return _choose(array_names(wanted.columns, size), wanted, are_names=True)
 
 
 def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[str] = ()) -> Choice:
@@ -124,38 +150,79 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
     >>> choose_from_frame(["who", "a", "b"], Wanted(unit="who")).names
     ('a', 'b')
     """
+    wanted.refuse_no_header()
     own = tuple(str(label) for label in labels)
     if wanted.select is not None:
         # Names that the caller does not state are not published, and need not be good ones.
-        return _choose(own, wanted, index)
-    named = iter(frame_names([label for label in labels if label not in index], wanted.columns))
-    names = [name if name in index else next(named) for name in own]
-    return _choose(unique_names(names), wanted, index)
+        return _choose(own, wanted, index, are_names=wanted.header is True)
+    data = {place: label for place, label in enumerate(labels) if label not in index}
+    if wanted.columns is None:
+        stated = {} if wanted.unit is None else {wanted.unit: None}
+        named = {place: label for place, label in data.items() if label not in stated}
+        check_own_names(named, are_names=wanted.header is True)
+        check_repeats(own)
+        return _choose(own, wanted, index, are_names=wanted.header is True)
+    given = dict(zip(data, given_names(wanted.columns, len(data)), strict=True))
+    names = tuple(given.get(place, name) for place, name in enumerate(own))
+    check_repeats(names)
+    return _choose(names, wanted, index, are_names=True)
 
 
-def _choose(labels: tuple[str, ...], wanted: Wanted, index: Collection[str] = ()) -> Choice:
-    unit = None if wanted.unit is None else _find([wanted.unit], labels, "unit")[0]
-    if wanted.select is not None:
-        return Choice(labels, _find(wanted.select, labels, "select"), unit)
-    data = (place for place, label in enumerate(labels) if label not in index and place != unit)
-    return Choice(labels, tuple(data), unit)
+def find_unit(labels: Sequence[str], unit: str) -> int:
+    """Return the place of a unit column among labels of which no other is used."""
+    return _choose(tuple(labels), Wanted(unit=unit), are_names=False).unit_column[0]
 
 
-def _find(wanted: Sequence[str], labels: tuple[str, ...], what: str) -> tuple[int, ...]:
+def _choose(
+    labels: tuple[str, ...], wanted: Wanted, index: Collection[str] = (), *, are_names: bool
+) -> Choice:
+    selected = tuple(wanted.select or ())
+    unit = () if wanted.unit is None else (wanted.unit,)
     place_of = {label: place for place, label in enumerate(labels)}
-    unknown = [name for name in wanted if name not in place_of]
-    if not unknown:
-        for name in wanted:
-            if len(place_of) < len(labels) and labels.count(name) > 1:
-                raise InputError(f"Column name {name!r} appears twice; names must differ.")
-        return tuple(place_of[name] for name in wanted)
-    if look_like_cells(list(labels)):
-        there = "Most of its column names are numbers or empty, and may be somebody's row."
-    else:
-        there = f"Its columns are {_list(labels)}." if labels else "It has no columns."
-    raise InputError(f"{what}= names columns that X does not have: {_list(unknown)}. {there}")
+    for what, names in (("unit", unit), ("select", selected)):
+        unknown = [name for name in names if name not in place_of]
+        if unknown:
+            # A stated name among them shows that they are names; else nothing does.
+            known = are_names or any(name in place_of for name in (*unit, *selected))
+            raise InputError(
+                f"{what}= names columns that X does not have: {_list(map(repr, unknown))}. "
+                + (_show(labels, are_names=are_names) if known else _HIDDEN)
+            )
+    if len(place_of) < len(labels):
+        _refuse_repeats(labels, (*unit, *selected))
+    whose = place_of[unit[0]] if unit else None
+    if wanted.select is not None:
+        return Choice(labels, tuple(place_of[name] for name in selected), whose)
+    data = (place for place, label in enumerate(labels) if label not in index and place != whose)
+    return Choice(labels, tuple(data), whose)
 
 
-def _list(names: Sequence[str]) -> str:
-    listed = ", ".join(repr(name) for name in names[:_MOST_LISTED])
-    return listed if len(names) <= _MOST_LISTED else f"{listed}, … ({len(names)} in all)"
+def _refuse_repeats(labels: tuple[str, ...], stated: Sequence[str]) -> None:
+    counts = Counter(labels)
+    for name in stated:
+        if counts[name] > 1:
+            raise InputError(f"Column name {name!r} appears twice; names must differ.")
+
+
+def _show(labels: tuple[str, ...], *, are_names: bool) -> str:
+    """Say which columns there are, those that may be somebody's cells by their places."""
+    if not labels:
+        return "It has no columns."
+    if not are_names and first_value(labels) is not None:
+        return _HIDDEN
+    return (
+        "Its columns are "
+        + _list(
+            [
+                repr(name) if are_names or is_plain(name) else f"number {place + 1}"
+                for place, name in enumerate(labels)
+            ]
+        )
+        + "."
+    )
+
+
+def _list(names: Iterable[str]) -> str:
+    named = list(names)
+    listed = ", ".join(named[:_MOST_LISTED])
+    return listed if len(named) <= _MOST_LISTED else f"{listed}, … ({len(named)} in all)"

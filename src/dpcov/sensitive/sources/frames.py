@@ -150,9 +150,16 @@ def _choose(
 ) -> Choice:
     choice = choose_from_frame(list(schema), wanted, index)
     types = list(schema.values())
+    numeric = [kind.is_numeric() or kind == nw.Boolean for kind in types]
     for place, name in zip(choice.places, choice.names, strict=True):
-        if not (types[place].is_numeric() or types[place] == nw.Boolean):
-            raise refuse_column(name, type(types[place]).__name__)
+        if not numeric[place]:
+            raise refuse_column(
+                name,
+                place,
+                type(types[place]).__name__,
+                is_stated=wanted.states_names,
+                has_numbers=any(numeric[each] for each in choice.places),
+            )
     if choice.unit is not None:
         kind = types[choice.unit]
         if not (kind.is_numeric() or kind.is_temporal() or kind in _KEY_TYPES):

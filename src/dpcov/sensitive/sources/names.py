@@ -1,25 +1,30 @@
 """Column names and shapes: public facts, and how they are refused.
 
-Owns the guard against a file without a header, whose first row would become names.
+Names that a caller states are repeated in messages. Those of a table may be somebody's row,
+and are called by their place unless they are known to be names.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpcov.columns.spelling import has_hidden_characters
 from dpcov.errors import InputError
+from dpcov.sensitive.sources.likeness import first_value, is_plain
 
 __all__ = [
     "ACCEPTED",
     "array_names",
+    "call_column",
     "check_names",
+    "check_own_names",
+    "check_repeats",
     "check_shape",
-    "frame_names",
-    "look_like_cells",
+    "check_spelling",
+    "given_names",
     "refuse_column",
-    "unique_names",
 ]
 
 ACCEPTED = (
@@ -32,21 +37,15 @@ def array_names(given: Sequence[str] | None, size: int) -> tuple[str, ...]:
     """Return the names of a table that has none of its own."""
     if given is None:
         return tuple(f"x{index}" for index in range(size))
-    return _given_names(given, size)
+    return given_names(given, size)
 
 
-def frame_names(labels: list[Any], given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of a table that has labels, unless others are given."""
-    if given is not None:
-        return _given_names(given, len(labels))
-    if look_like_cells(labels):
-        # A file without a header, read as if it had one: its first person would be public.
-        raise InputError(
-            "Most column names of X are numbers or empty, as when a file without a header was "
-            "read: then the names are somebody's row. Read it again, or state the names with "
-            "columns=."
-        )
-    return unique_names([str(label) for label in labels])
+def given_names(columns: Any, expected: int) -> tuple[str, ...]:
+    """Return names that a caller states for all columns."""
+    names = check_names("columns", columns)
+    if len(names) != expected:
+        raise InputError(f"columns has {len(names)} names; X has {expected} columns.")
+    return names
 
 
 def check_names(what: str, given: Any) -> tuple[str, ...]:
@@ -57,32 +56,95 @@ def check_names(what: str, given: Any) -> tuple[str, ...]:
         names = []
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"{what} must be a sequence of names (strings).")
-    return unique_names([str(name) for name in names])
+    stated = tuple(str(name) for name in names)  # numpy has strings of its own
+    check_spelling(dict(enumerate(stated)), of=f"{what}=")
+    twice = [name for name, count in Counter(stated).items() if count > 1]
+    if twice:
+        raise InputError(f"Column name {twice[0]!r} appears twice; names must differ.")
+    return stated
 
 
-def unique_names(names: list[str]) -> tuple[str, ...]:
-    """Return the names, or refuse two that are the same and those that are no text."""
-    seen: set[str] = set()
-    for name in names:
-        if any("\ud800" <= character <= "\udfff" for character in name):
-            raise InputError("A column name is not valid Unicode text and could not be saved.")
-        if name in seen:
-            raise InputError(f"Column name {name!r} appears twice; names must differ.")
-        seen.add(name)
-    return tuple(names)
+def check_own_names(labels: Mapping[int, Any], *, are_names: bool) -> None:
+    """Refuse names of a table that cannot be published, by their places.
+
+    Parameters
+    ----------
+    labels : mapping from int
+        The table's labels, by place.
+    are_names : bool
+        Whether the caller says that they are, whatever they look like.
+    """
+    names = {place: str(label) for place, label in labels.items()}
+    check_spelling(names, of="X")
+    found = None if are_names else first_value(labels.values())
+    if found is not None:
+        # A file without a header, read as if it had one: its first person would be public.
+        raise InputError(
+            f"The name of column {list(labels)[found] + 1} of X looks like a value, as when a file "
+            "without a header was read: then the names are somebody's row, and they are not "
+            "repeated here. Read it again or rename them; state the names with columns=; or say "
+            "header=True if they are names."
+        )
 
 
-def look_like_cells(labels: list[Any]) -> bool:
-    """Return whether most labels are numbers or empty, as those of a row would be."""
-    written = [label for label in labels if isinstance(label, (str, float))]
-    return 2 * sum(_looks_like_a_cell(str(label)) for label in written) > len(labels)
+def check_repeats(names: Sequence[str]) -> None:
+    """Refuse two columns of the same name, by their places."""
+    place_of: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if name in place_of:
+            raise InputError(
+                f"Columns {place_of[name] + 1} and {place + 1} of X have the same name; names must "
+                "differ."
+            )
+        place_of[name] = place
 
 
-def refuse_column(name: str, kind: str, *, of: str = "") -> InputError:
-    """Return the refusal of a column that is not numeric, for the caller to raise."""
+def check_spelling(names: Mapping[int, str], *, of: str) -> None:
+    """Refuse characters that are not seen, or cannot be saved, by the place of the name."""
+    for place, name in names.items():
+        if has_hidden_characters(name):
+            raise InputError(
+                f"The name of column {place + 1} of {of} has a line break, a control character, "
+                "or is no valid Unicode text. Rename it."
+            )
+
+
+def call_column(name: str, place: int, *, is_known: bool) -> str:
+    """Return what a column is called in a message.
+
+    Examples
+    --------
+    >>> call_column("age", 2, is_known=True), call_column("age", 2, is_known=False)
+    ("Column 'age'", 'Column 3')
+    """
+    return f"Column {name!r}" if is_known else f"Column {place + 1}"
+
+
+def refuse_column(
+    name: str, place: int, kind: str, *, is_stated: bool, has_numbers: bool, of: str = ""
+) -> InputError:
+    """Return the refusal of a column that is not numeric, for the caller to raise.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    place : int
+        Where it is in the table.
+    kind : str
+        Its declared type.
+    is_stated : bool
+        Whether the caller states the name.
+    has_numbers : bool
+        Whether another column that is read is numeric. Then the names are no row, whose cell
+        in that column would look like a value.
+    of : str, optional
+        What the table is called.
+    """
+    called = call_column(name, place, is_known=is_stated or (has_numbers and is_plain(name)))
     return InputError(
-        f"Column {name!r}{of and f' of {of}'} is of type {kind}, not a number. Drop it, or "
-        "convert it by a public rule."
+        f"{called}{of and f' of {of}'} is of type {kind}, not a number. Drop it, or convert it by "
+        "a public rule."
     )
 
 
@@ -98,26 +160,3 @@ def check_shape(n_rows: int, n_columns: int, fewest_rows: int) -> None:
         raise InputError(
             f"X has {n_rows} sample(s), n_samples={n_rows}; at least {fewest_rows} needed."
         )
-
-
-def _given_names(columns: Any, expected: int) -> tuple[str, ...]:
-    names = check_names("columns", columns)
-    if len(names) != expected:
-        raise InputError(f"columns has {len(names)} names; X has {expected} columns.")
-    return names
-
-
-def _looks_like_a_cell(label: str) -> bool:
-    # pandas and polars mark repeated and empty names in their own ways.
-    text = re.sub(r"(\.\d+|_duplicated_\d+)$", "", label).strip()
-    if re.fullmatch(r"|n/?a|null|none|-|unnamed: \d+", text.lower()):
-        return True
-    return _is_number(label) or _is_number(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

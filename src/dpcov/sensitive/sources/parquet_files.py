@@ -54,10 +54,11 @@ class ParquetSource(ArrowBatchSource):
                 "folder must agree."
             )
         # Columns that are not read may differ, and categories are the same people as text.
-        pairs = [(place, schema.types[place], first.types[place]) for place in choice.places]
+        types, others = first.types, schema.types  # Arrow makes a new list each time
+        pairs = [(place, others[place], types[place]) for place in choice.places]
         if choice.unit is not None:
-            types = (key_type(each.types[choice.unit]) for each in (schema, first))
-            pairs.append((choice.unit, *types))
+            unit = choice.unit
+            pairs.append((unit, key_type(others[unit]), key_type(types[unit])))
         for place, here, there in pairs:
             if here != there:
                 raise InputError(
