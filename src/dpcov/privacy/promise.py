@@ -74,7 +74,7 @@ class Neighbors(str, Enum):
             )
         return (
             "It holds among complete tables, without missing or infinite cells: others are "
-            "refused, so that there is a release tells that nobody's cell is missing."
+            "refused, and the release itself tells that nobody's cell is missing."
         )
 
 
