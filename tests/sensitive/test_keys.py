@@ -23,7 +23,7 @@ MOMENT = datetime.datetime(1999, 1, 1, 12, 30)
 def codes(table, size=2, unit="who"):
     """Return, for each row, the first row of the same unit."""
     source = open_source(table, select=["a"], unit=unit)
-    keys = np.concatenate(list(source.unit_keys(size))).tolist()
+    keys = [key for run in source.unit_keys(size) for key in run.cells.tolist()]
     return [keys.index(key) for key in keys]
 
 
@@ -260,7 +260,8 @@ def test_a_masked_unit_is_missing():
 
 def test_whole_numbers_of_an_array_keep_all_their_digits():
     rows = np.array([[2**53, 1], [2**53 + 1, 0]])
-    keys = np.concatenate(list(open_source(rows, unit="x0").unit_keys(2)))
+    (run,) = open_source(rows, unit="x0").unit_keys(2)
+    keys = run.cells
     assert keys[0] != keys[1]
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
+from dpcov.sensitive.sources.keys import refuse_missing_unit
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import FilePiece, MemoryPiece, Split
 from dpcov.sensitive.sources.refusals import read_or_refuse
@@ -65,6 +66,13 @@ class ArraySource(_SplitSource):
             with np.errstate(all="ignore"):
                 cells = np.ma.filled(cells.astype(np.float64), np.nan)
         return cells
+
+    def _read_unit(self, rows: slice, place: int, name: str) -> npt.NDArray[Any]:
+        cells = self._array[rows, place]
+        if np.ma.is_masked(cells):
+            raise refuse_missing_unit(name)
+        # As it is: a chunk of a Dask array may be masked, and the next one not.
+        return np.ma.getdata(cells)
 
 
 class SparseSource(_SplitSource):

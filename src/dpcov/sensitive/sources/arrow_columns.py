@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpcov.errors import MissingExtraError
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
-from dpcov.sensitive.sources.keys import as_keys, refuse_missing_unit, refuse_unit_type
+from dpcov.sensitive.sources.keys import Keys, as_keys, refuse_missing_unit, refuse_unit_type
 from dpcov.sensitive.sources.names import refuse_column
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
@@ -71,15 +71,14 @@ def read_arrow_numbers(column: Any, name: str) -> npt.NDArray[Any]:
     return read_or_refuse(lambda: _as_array(column), f"Column {name!r} cannot be read as numbers.")
 
 
-def read_arrow_keys(column: Any, name: str) -> npt.NDArray[Any]:
+def read_arrow_keys(column: Any, name: str) -> Keys:
     """Return an Arrow column, in one piece or several, as keys."""
     pyarrow = import_pyarrow()
+    stored = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
 
     def convert() -> npt.NDArray[Any] | None:
-        plain = column
         # Codes of a dictionary differ from batch to batch, and may stand for null.
-        if pyarrow.types.is_dictionary(plain.type):
-            plain = plain.cast(plain.type.value_type)
+        plain = column if stored == column.type else column.cast(stored)
         if plain.null_count:
             return None
         array: npt.NDArray[Any] = (
@@ -92,14 +91,24 @@ def read_arrow_keys(column: Any, name: str) -> npt.NDArray[Any]:
     cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
     if cells is None:
         raise refuse_missing_unit(name)
-    return as_keys(cells, name)
+    in_zone = pyarrow.types.is_timestamp(stored) and stored.tz is not None
+    return as_keys(cells, name, in_zone=in_zone)
 
 
 def key_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that keys of an Arrow type have: ways to store the same are one."""
     pyarrow = import_pyarrow()
-    if pyarrow.types.is_dictionary(kind):
+    types = pyarrow.types
+    if types.is_dictionary(kind):
         kind = kind.value_type
+    if types.is_integer(kind):
+        return pyarrow.int64()
+    if types.is_timestamp(kind):
+        return pyarrow.timestamp("ns", None if kind.tz is None else "UTC")
+    if types.is_duration(kind):
+        return pyarrow.duration("ns")
+    if types.is_time(kind):
+        return pyarrow.time64("ns")
     # By name, since some came after the oldest pyarrow that is supported.
     for plain in (pyarrow.string(), pyarrow.binary()):
         if str(kind) in (f"large_{plain}", f"{plain}_view"):

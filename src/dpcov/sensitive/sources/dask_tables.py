@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
 from dpcov.sensitive.sources.frames import FrameSource
-from dpcov.sensitive.sources.keys import KeyOrder, check_keys
+from dpcov.sensitive.sources.key_order import KeyOrder
+from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import Piece, Split
 from dpcov.sensitive.sources.refusals import kind_of, read_or_refuse
@@ -50,12 +52,14 @@ def open_dask(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSo
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
-    choice = FrameSource(table._meta, wanted).choice
+    declared = FrameSource(table._meta, wanted)
+    choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]
     # Once for all passes: Dask may cut other partitions for other columns.
     partitions = read_or_refuse(lambda: table[labels].to_delayed(), _UNREADABLE)
     unknown = [math.nan] * len(partitions)
-    return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)))
+    kind = None if choice.unit is None else declared.unit_kind
+    return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)), kind)
 
 
 def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
@@ -70,7 +74,8 @@ def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
     partitions = read_or_refuse(
         lambda: chosen.rechunk({1: -1}).to_delayed().ravel().tolist(), _UNREADABLE
     )
-    return DaskSource(choice, partitions, table.chunks[0], scheduler)
+    kind = as_keys(np.empty(0, table.dtype), "").kind
+    return DaskSource(choice, partitions, table.chunks[0], scheduler, unit_kind=kind)
 
 
 class DaskSource:
@@ -88,6 +93,13 @@ class DaskSource:
         Who computes them.
     labels : tuple of str, optional
         What the columns of a partition are called, if they have names.
+    unit_kind : str, optional
+        The kind of keys that the collection declares.
+
+    Notes
+    -----
+    Claim P20. A worker meets the unit column of its own partitions alone, in the type that
+    these happen to store it in: kinds are compared here, where the keys of all come together.
     """
 
     def __init__(
@@ -97,11 +109,13 @@ class DaskSource:
         known: Sequence[float],
         scheduler: Scheduler | None,
         labels: tuple[str, ...] | None = None,
+        unit_kind: str | None = None,
     ) -> None:
         from dpcov.sensitive.schedulers import current_scheduler
 
         self.columns = choice.names
         self._choice, self._partitions, self._labels = choice, partitions, labels
+        self._unit_kind = unit_kind
         self._scheduler = current_scheduler() if scheduler is None else scheduler
         self._order: KeyOrder | None = None
         self._lengths = self._count(known)
@@ -112,14 +126,16 @@ class DaskSource:
         """Refuse: partitions are read by a scheduler, where they are."""
         raise AssertionError("unreachable: a Dask collection is read piece by piece")
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield whose the rows of each partition are; the workers send them here."""
         _, name = self._choice.unit_column
         pieces = self._pieces(None)
         tasks = [(read_keys, piece, piece_rows, size) for piece, piece_rows in pieces]
         order = KeyOrder()
         runs = (run for found in self._run("units", tasks) for run in found)
-        for keys in check_keys(runs, n_rows=self._length, name=name, of="X"):
+        for keys in check_keys(
+            runs, n_rows=self._length, name=name, of="X", declared=self._unit_kind
+        ):
             order.add(keys)
             yield keys
         self._order = order
@@ -184,7 +200,9 @@ class Partition:
             raise InputError(
                 "A partition of X has other columns than X declares, or in another order."
             )
-        source = _open_partition(computed, Wanted(names, unit=self.unit))
+        # What an empty partition says of its types means nothing: pandas often says object.
+        rows = computed if computed.shape[0] else np.empty((0, len(names)))
+        source = _open_partition(rows, Wanted(names, unit=self.unit))
         if source.n_rows != self.n_rows:
             raise InputError(
                 "X changed while it was read: a partition has another number of rows than when "
@@ -198,7 +216,7 @@ def count_rows(computed: Any) -> int:
     return int(computed.shape[0])
 
 
-def read_keys(piece: Piece, computed: Any, size: int) -> list[npt.NDArray[Any]]:
+def read_keys(piece: Piece, computed: Any, size: int) -> list[Keys]:
     """Return whose the rows of a partition are."""
     return list(piece.open(computed).unit_keys(size))
 

@@ -16,7 +16,9 @@ import numpy.typing as npt
 from dpcov.sensitive.sources.batches import BatchSource
 from dpcov.sensitive.sources.blocks import batch_rows
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.key_cells import Kind
 from dpcov.sensitive.sources.keys import (
+    Keys,
     as_keys,
     check_keys,
     refuse_missing_unit,
@@ -56,7 +58,7 @@ class FrameSource:
                 block[:, index] = _read_numbers(columns[place], self.columns[index])
             yield block
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys."""
         unit, name = self.choice.unit_column
         column = self._frame[:, unit]
@@ -64,6 +66,15 @@ class FrameSource:
             _read_keys(column[start : start + size], name) for start in range(0, self._length, size)
         )
         return check_keys(runs, n_rows=self._length, name=name, of="X")
+
+    @property
+    def unit_kind(self) -> str | None:
+        """The kind of keys that the type of the unit column declares, or None."""
+        unit, name = self.choice.unit_column
+        none = self._frame[:0][:, unit]
+        if getattr(none.to_native(), "dtype", None) == np.dtype(object):
+            return None  # narwhals takes an empty column of them for text
+        return Kind.TEXT if none.dtype == nw.String else _read_keys(none, name).kind
 
     def split(self, parts: int) -> Split:
         """Return about `parts` pieces of equal length."""
@@ -116,7 +127,7 @@ class LazySource(BatchSource):
     def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
         return _read_numbers(column, name)
 
-    def _keys(self, column: Any, name: str) -> npt.NDArray[Any]:
+    def _keys(self, column: Any, name: str) -> Keys:
         return _read_keys(column, name)
 
 
@@ -176,7 +187,7 @@ def _read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     return read_or_refuse(convert, f"Column {name!r} of type {kind} cannot be read as numbers.")
 
 
-def _read_keys(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
+def _read_keys(column: nw.Series[Any], name: str) -> Keys:
     """Return the unit column as keys."""
     if nw.dependencies.is_pyarrow_chunked_array(column.to_native()):
         from dpcov.sensitive.sources.arrow_columns import read_arrow_keys
@@ -193,4 +204,5 @@ def _read_keys(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
     if cells is None:
         raise refuse_missing_unit(name)
-    return as_keys(cells, name)
+    in_zone = getattr(column.dtype, "time_zone", None) is not None
+    return as_keys(cells, name, in_zone=in_zone)
