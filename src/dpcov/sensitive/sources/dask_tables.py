@@ -18,6 +18,7 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
+from dpcov.sensitive.sources.dask_objects import keep_objects
 from dpcov.sensitive.sources.frames import FrameSource
 from dpcov.sensitive.sources.key_order import KeyOrder
 from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys
@@ -52,6 +53,8 @@ def open_dask(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSo
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
+    if wanted.unit is not None:
+        table = read_or_refuse(lambda: keep_objects(table), _UNREADABLE)
     declared = FrameSource(table._meta, wanted)
     choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]

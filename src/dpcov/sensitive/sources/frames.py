@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpcov.sensitive.sources.batches import BatchSource
 from dpcov.sensitive.sources.blocks import batch_rows
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
-from dpcov.sensitive.sources.key_cells import Kind
+from dpcov.sensitive.sources.key_cells import Kind, float_kind
 from dpcov.sensitive.sources.keys import (
     Keys,
     as_keys,
@@ -36,6 +36,16 @@ _FAILED = (
 )
 
 _KEY_TYPES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object)
+
+_DECLARED = {
+    nw.Boolean: Kind.TRUTH,
+    nw.String: Kind.TEXT,
+    nw.Binary: Kind.BYTES,
+    nw.Decimal: Kind.DECIMAL,
+    nw.Date: Kind.DATE,
+    nw.Time: Kind.TIME,
+    nw.Duration: Kind.DURATION,
+}
 
 
 class FrameSource:
@@ -70,11 +80,10 @@ class FrameSource:
     @property
     def unit_kind(self) -> str | None:
         """The kind of keys that the type of the unit column declares, or None."""
-        unit, name = self.choice.unit_column
-        none = self._frame[:0][:, unit]
-        if getattr(none.to_native(), "dtype", None) == np.dtype(object):
+        column = self._frame[:, self.choice.unit_column[0]]
+        if getattr(column.to_native(), "dtype", None) == np.dtype(object):
             return None  # narwhals takes an empty column of them for text
-        return Kind.TEXT if none.dtype == nw.String else _read_keys(none, name).kind
+        return _declared_kind(column.dtype)
 
     def split(self, parts: int) -> Split:
         """Return about `parts` pieces of equal length."""
@@ -169,6 +178,17 @@ def _choose(
         if not (kind.is_numeric() or kind.is_temporal() or kind in _KEY_TYPES):
             raise refuse_unit_type(choice.unit_column[1], type(kind).__name__)
     return choice
+
+
+def _declared_kind(dtype: nw.dtypes.DType) -> str | None:
+    """Return the kind of keys of a type, or None if cells of several kinds are of this type."""
+    if dtype.is_integer():
+        return Kind.WHOLE
+    if dtype.is_float():
+        return float_kind(np.dtype(type(dtype).__name__.lower()))
+    if dtype == nw.Datetime:
+        return Kind.MOMENT if getattr(dtype, "time_zone", None) is None else Kind.INSTANT
+    return next((kind for own, kind in _DECLARED.items() if dtype == own), None)
 
 
 def _read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:

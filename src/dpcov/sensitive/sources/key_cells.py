@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Cell", "Kind", "float_kind", "read_cell"]
+__all__ = ["STEPS", "Cell", "Kind", "float_kind", "read_cell"]
+
+STEPS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
+"""How many nanoseconds the units have that times may be stored in."""
 
 _DAY = datetime.date(1970, 1, 1).toordinal()
 _MOMENT = datetime.datetime(1970, 1, 1)
@@ -133,18 +136,20 @@ def _(cell: datetime.datetime) -> Cell:
     if cell != cell:  # pandas says that its NaT is one
         return Cell(Kind.MISSING)
     # A Timestamp of pandas has nanoseconds, which are no part of a datetime.
-    rest = getattr(cell, "nanosecond", None)
-    plain: datetime.datetime = cell if rest is None else cell.to_pydatetime(warn=False)  # type: ignore[attr-defined]
+    rest = getattr(cell, "nanosecond", 0)
+    plain: datetime.datetime = cell
+    if hasattr(cell, "to_pydatetime"):
+        plain = cell.to_pydatetime(warn=False)
     kind, zero = (Kind.MOMENT, _MOMENT) if plain.utcoffset() is None else (Kind.INSTANT, _INSTANT)
     if kind == Kind.MOMENT:
         plain = plain.replace(tzinfo=None)
-    return Cell(kind, _nanoseconds(plain - zero) + (rest or 0), 1000 if rest is None else 1)
+    return Cell(kind, _nanoseconds(plain - zero) + rest, _step(cell))
 
 
 @read_cell.register
 def _(cell: datetime.timedelta) -> Cell:
-    rest = getattr(cell, "nanoseconds", None)
-    return Cell(Kind.DURATION, _nanoseconds(cell) + (rest or 0), 1000 if rest is None else 1)
+    rest = getattr(cell, "nanoseconds", 0)
+    return Cell(Kind.DURATION, _nanoseconds(cell) + rest, _step(cell))
 
 
 @read_cell.register
@@ -154,12 +159,17 @@ def _(cell: datetime.time) -> Cell:
     since = datetime.timedelta(
         hours=cell.hour, minutes=cell.minute, seconds=cell.second, microseconds=cell.microsecond
     )
-    return Cell(Kind.TIME, _nanoseconds(since), 1000)
+    return Cell(Kind.TIME, _nanoseconds(since), _step(cell))
 
 
 @read_cell.register
 def _(cell: np.timedelta64) -> Cell:
     return Cell(Kind.OTHER)  # numpy takes it for a whole number, of any unit
+
+
+def _step(cell: object) -> int:
+    """Return the nanoseconds between two moments: Python's have µs, those of pandas a unit."""
+    return STEPS[getattr(cell, "unit", "us")]
 
 
 def _nanoseconds(since: datetime.timedelta) -> int:

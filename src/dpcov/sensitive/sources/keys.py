@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.sources.blocks import expect_rows
-from dpcov.sensitive.sources.key_cells import Kind, float_kind, read_cell
+from dpcov.sensitive.sources.key_cells import STEPS, Kind, float_kind, read_cell
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
 __all__ = [
@@ -34,9 +34,6 @@ __all__ = [
     "refuse_mixture",
     "refuse_unit_type",
 ]
-
-# How many nanoseconds the units have that times may be stored in.
-_STEPS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +113,9 @@ def _read_times(cells: npt.NDArray[Any], name: str, in_zone: bool) -> Keys:
     whole = cells.astype(np.int64)
     if is_moment and (unit, count) == ("D", 1):
         return Keys(whole, Kind.DATE)
-    if unit not in _STEPS:
+    if unit not in STEPS:
         raise refuse_unit_type(name, cells.dtype.name)
-    step = count * _STEPS[unit]
+    step = count * STEPS[unit]
     if np.abs(whole, dtype=np.float64).max(initial=0.0) * step >= 2.0**62:
         whole = whole.astype(object)  # nanoseconds of year 9999 need more than 64 bits
     kind = (Kind.INSTANT if in_zone else Kind.MOMENT) if is_moment else Kind.DURATION
