@@ -16,7 +16,7 @@ from dpcov.sensitive.sources.keys import refuse_missing_unit
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import FilePiece, MemoryPiece, Split
 from dpcov.sensitive.sources.refusals import read_or_refuse
-from dpcov.sensitive.sources.slices import SlicedSource
+from dpcov.sensitive.sources.slices import SlicedSource, within_floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -63,8 +63,9 @@ class ArraySource(_SplitSource):
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         cells = self._array[rows, places]
         if isinstance(cells, np.ma.MaskedArray):
-            with np.errstate(all="ignore"):
-                cells = np.ma.filled(cells.astype(np.float64), np.nan)
+            missing = np.ma.getmaskarray(cells)
+            cells = within_floats(np.ma.getdata(cells)).astype(np.float64)
+            cells[missing] = np.nan
         return cells
 
     def _read_unit(self, rows: slice, place: int, name: str) -> npt.NDArray[Any]:

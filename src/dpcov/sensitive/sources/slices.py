@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpcov.sensitive.sources.choice import Choice
 from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys
 
-__all__ = ["SlicedSource"]
+__all__ = ["SlicedSource", "within_floats"]
 
 _FLOAT = np.dtype(np.float64)
 
@@ -40,7 +40,7 @@ class SlicedSource(ABC):
         # A list of places copies, and `slice(None)` does not.
         places = slice(None) if self._choice.is_whole else list(self._choice.places)
         for start in range(0, self._length, size):
-            yield _within_floats(self._read(slice(start, start + size), places))
+            yield within_floats(self._read(slice(start, start + size), places))
 
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys."""
@@ -60,7 +60,7 @@ class SlicedSource(ABC):
         """Return some columns of some rows."""
 
 
-def _within_floats(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def within_floats(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return longer floats than float64 as float64: what is there and leaves them is far away."""
     if block.dtype.kind != "f" or block.dtype.itemsize <= _FLOAT.itemsize:
         return block
