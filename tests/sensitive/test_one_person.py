@@ -294,7 +294,7 @@ def cluster():
     [
         ("int8, int64", 2),
         ("text, categories", 2),
-        ("µs, ns", 2),
+        ("s, ms", 2),
         ("an empty piece of nulls", 2),
         ("numbers, text", "refused"),
         ("float32, float64", "refused"),
@@ -307,10 +307,17 @@ def test_the_workers_of_a_cluster_agree_on_who_is_who(pair, expected, table, clu
     assert outcome(table, pair, tmp_path, cluster) == expected
 
 
+def forget_types(monkeypatch):
+    """Plant the bug: what files declare is not compared, and Dask converts it."""
+    module = "dpcov.sensitive.sources.arrow_columns"
+    monkeypatch.setattr(f"{module}.stored_alike", lambda fragments, label: True)
+    monkeypatch.setattr(f"{module}.finest_type", lambda kind: None)
+
+
 def forget_kinds(monkeypatch):
     """Plant the bug: kinds are compared within a run of objects, and never from run to run."""
     monkeypatch.setattr(OneKind, "check", lambda self, keys: None)
-    monkeypatch.setattr("dpcov.sensitive.sources.arrow_columns.key_type", lambda kind: None)
+    forget_types(monkeypatch)
 
     def rank(runs, most):
         # Without the last guard, too.
@@ -321,6 +328,7 @@ def forget_kinds(monkeypatch):
 
 def forget_steps(monkeypatch):
     """Plant the bug: a time is its number, whatever the unit."""
+    forget_types(monkeypatch)
 
     def read(cells, name, in_zone):
         return Keys(cells.astype(np.int64), Kind.MOMENT)
@@ -346,6 +354,55 @@ def forget_steps(monkeypatch):
 def test_a_planted_bug_makes_two_people_count_as_four(plant, table, pair, tmp_path, monkeypatch):
     plant(monkeypatch)
     assert outcome(table, pair, tmp_path, ENGINES["Dask"]) == 4
+
+
+def read_wide(folder, filesystem, kinds, who=(0.1, 0.2)):
+    """Return some columns of many, for which Dask makes one partition of several files."""
+    for index, kind in enumerate(kinds):
+        cells = {"who": pa.array(who).cast(kind), "a": [0.5, 0.25]}
+        unread = {f"unread {place}": [1.0, 2.0] for place in range(60)}
+        pq.write_table(pa.table({**cells, **unread}), folder / f"{index}.parquet")
+    return dd.read_parquet(folder, filesystem=filesystem)[["a", "who"]]
+
+
+FLOATS = [pa.float64(), pa.float32()]
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("filesystem", ["fsspec", "arrow"])
+@pytest.mark.parametrize("kinds", [FLOATS * 2, FLOATS[::-1] * 2])
+@pytest.mark.parametrize("name", ["who", "person"])
+def test_files_that_dask_reads_as_one_type_are_refused(filesystem, kinds, name, tmp_path):
+    table = read_wide(tmp_path, filesystem, kinds).rename(columns={"who": name})
+    with pytest.raises(InputError, match="one type in all pieces"):
+        open_source(table, unit=name)
+
+
+@pytest.mark.parametrize("filesystem", ["fsspec", "arrow"])
+def test_files_that_dask_reads_as_one_may_have_two_widths(filesystem, tmp_path):
+    table = read_wide(tmp_path, filesystem, [pa.int64(), pa.int8()] * 2, who=(1, 2))
+    assert rows_that_count(table, ENGINES["Dask"]) == 2
+
+
+def test_with_the_bug_files_that_dask_reads_as_one_type_give_four_rows(tmp_path, monkeypatch):
+    forget_types(monkeypatch)
+    table = read_wide(tmp_path, "fsspec", FLOATS * 2)
+    assert rows_that_count(table, ENGINES["Dask"]) == 4
+
+
+@pytest.mark.claim("P20")
+def test_objects_are_compared_before_dask_makes_text_of_them():
+    cells = pd.Series([7, 7.0, 8, 8.0], dtype=object)
+    frame = pd.DataFrame({"who": cells, "a": np.arange(4.0)})
+    with pytest.raises(InputError, match="must hold cells of one kind"):
+        rows_that_count(dd.from_pandas(frame, npartitions=2), ENGINES["Dask"])
+
+
+def test_what_is_computed_from_objects_of_dask_stays_as_it_is():
+    frame = pd.DataFrame({"who": pd.Series(["zoe", "ulf"] * 2, dtype=object), "a": np.arange(4.0)})
+    table = dd.from_pandas(frame, npartitions=2)
+    table = table.assign(who=table["who"].str.upper(), b=table["a"] * 2)[["who", "b", "a"]]
+    assert rows_that_count(table[table["a"] >= 0], ENGINES["Dask"]) == 2
 
 
 # An audit without noise: two people, files that store them in one type or in two, and one row

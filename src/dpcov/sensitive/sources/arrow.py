@@ -12,13 +12,13 @@ from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrow_columns import (
     choose_from_schema,
     import_pyarrow,
-    key_type,
     read_arrow_keys,
     read_arrow_numbers,
+    stored_alike,
 )
 from dpcov.sensitive.sources.batches import BatchSource
 from dpcov.sensitive.sources.blocks import batch_rows, cut_blocks
-from dpcov.sensitive.sources.choice import Choice, Wanted
+from dpcov.sensitive.sources.choice import Wanted
 from dpcov.sensitive.sources.keys import Keys, refuse_mixture
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
 from dpcov.sensitive.sources.refusals import kind_of, read_all_or_refuse, read_or_refuse
@@ -145,33 +145,18 @@ class _DatasetSource(ArrowBatchSource):
             raise InputError(f"X must be {ACCEPTED}; got {kind_of(dataset)}.")
         self._dataset = dataset
         choice = choose_from_schema(dataset.schema, wanted)
-        self._check_fragments(choice)
+        if choice.unit is not None:
+            place, name = choice.unit_column
+            label = dataset.schema.names[place]
+            alike = partial(stored_alike, dataset.get_fragments(), label)
+            if not read_or_refuse(alike, self._failed):
+                raise refuse_mixture(name)
         n_rows = read_or_refuse(dataset.count_rows, self._failed)
         super().__init__(choice, n_rows, "The data set X")
 
     _failed = (
         "The data set X cannot be read: a file of it is missing, truncated, or not of its schema."
     )
-
-    def _check_fragments(self, choice: Choice) -> None:
-        """Refuse files that store the unit column in another type than the data set declares.
-
-        Arrow would convert it, and one person's 0.1 in 32 bits is another 0.1 in 64.
-        """
-        if choice.unit is None:
-            return
-        place, name = choice.unit_column
-        label, declared = self._dataset.schema.names[place], self._dataset.schema.types[place]
-        for fragment in read_all_or_refuse(self._dataset.get_fragments, self._failed):
-            # Text has no types but those that the data set declares.
-            if getattr(getattr(fragment, "format", None), "type_name", "") in ("csv", "json"):
-                continue
-            schema = read_or_refuse(partial(getattr, fragment, "physical_schema"), self._failed)
-            stored = [schema.field(index).type for index in schema.get_all_field_indices(label)]
-            differs = any(key_type(kind) != key_type(declared) for kind in stored)
-            # An empty file has no cells, and pandas often writes it with other types.
-            if differs and read_or_refuse(fragment.count_rows, self._failed):
-                raise refuse_mixture(name)
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         names = [self._dataset.schema.names[place] for place in places]

@@ -6,6 +6,7 @@ Owns what dpcov knows of Arrow's types. Data sets, streams and files share it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "choose_from_schema",
+    "finest_type",
     "import_pyarrow",
     "index_labels",
     "is_number_type",
     "key_type",
     "read_arrow_keys",
     "read_arrow_numbers",
+    "stored_alike",
 ]
 
 
@@ -98,22 +101,47 @@ def read_arrow_keys(column: Any, name: str) -> Keys:
 def key_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that keys of an Arrow type have: ways to store the same are one."""
     pyarrow = import_pyarrow()
-    types = pyarrow.types
-    if types.is_dictionary(kind):
+    if pyarrow.types.is_dictionary(kind):
         kind = kind.value_type
-    if types.is_integer(kind):
+    if pyarrow.types.is_integer(kind):
         return pyarrow.int64()
-    if types.is_timestamp(kind):
-        return pyarrow.timestamp("ns", None if kind.tz is None else "UTC")
-    if types.is_duration(kind):
-        return pyarrow.duration("ns")
-    if types.is_time(kind):
-        return pyarrow.time64("ns")
+    if pyarrow.types.is_timestamp(kind):
+        return pyarrow.timestamp(kind.unit, None if kind.tz is None else "UTC")
     # By name, since some came after the oldest pyarrow that is supported.
     for plain in (pyarrow.string(), pyarrow.binary()):
         if str(kind) in (f"large_{plain}", f"{plain}_view"):
             return plain
     return kind
+
+
+def finest_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of keys with times in nanoseconds, whatever their unit."""
+    pyarrow = import_pyarrow()
+    plain = key_type(kind)
+    if pyarrow.types.is_timestamp(plain):
+        return pyarrow.timestamp("ns", plain.tz)
+    if pyarrow.types.is_duration(plain):
+        return pyarrow.duration("ns")
+    return pyarrow.time64("ns") if pyarrow.types.is_time(plain) else plain
+
+
+def stored_alike(fragments: Iterable[Any], label: str) -> bool:
+    """Return whether all files of a data set store the keys of a column in one type.
+
+    Arrow and Dask would convert them to one type, after which nobody sees that one person's
+    0.1 in 32 bits is another 0.1 in 64, and that µs were cut from ns.
+    """
+    found: set[pa.DataType] = set()
+    for fragment in fragments:
+        # Text has no types but those that the data set declares.
+        if getattr(getattr(fragment, "format", None), "type_name", "") in ("csv", "json"):
+            continue
+        schema = fragment.physical_schema
+        types = {key_type(schema.types[place]) for place in schema.get_all_field_indices(label)}
+        # An empty file has no cells, and pandas often writes it with other types.
+        if types - found and fragment.count_rows():
+            found |= types
+    return len(found) <= 1
 
 
 def index_labels(schema: pa.Schema) -> tuple[str, ...]:

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
-from dpcov.sensitive.sources.dask_objects import keep_objects
+from dpcov.sensitive.sources.dask_expressions import keep_objects, parquet_files
 from dpcov.sensitive.sources.frames import FrameSource
+from dpcov.sensitive.sources.key_cells import Kind
 from dpcov.sensitive.sources.key_order import KeyOrder
-from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys
+from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys, refuse_mixture
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import Piece, Split
 from dpcov.sensitive.sources.refusals import kind_of, read_or_refuse
@@ -53,16 +54,33 @@ def open_dask(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSo
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
-    if wanted.unit is not None:
-        table = read_or_refuse(lambda: keep_objects(table), _UNREADABLE)
     declared = FrameSource(table._meta, wanted)
     choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]
+    kind, stored = None, table
+    if choice.unit is not None:
+        stored = read_or_refuse(lambda: _as_stored(table, choice), _UNREADABLE)
+        # Text that Dask would have made of objects declares nothing.
+        is_made = stored is not table and declared.unit_kind == Kind.TEXT
+        kind = None if is_made else declared.unit_kind
     # Once for all passes: Dask may cut other partitions for other columns.
-    partitions = read_or_refuse(lambda: table[labels].to_delayed(), _UNREADABLE)
+    partitions = read_or_refuse(lambda: stored[labels].to_delayed(), _UNREADABLE)
     unknown = [math.nan] * len(partitions)
-    kind = None if choice.unit is None else declared.unit_kind
     return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)), kind)
+
+
+def _as_stored(table: Any, choice: Choice) -> Any:
+    """Return a frame whose unit column comes as it is stored, or refuse files of two types."""
+    place, name = choice.unit_column
+    unit = str(table.columns[place])
+    for columns, fragments in parquet_files(table):
+        from dpcov.sensitive.sources.arrow_columns import stored_alike
+
+        # Under another name it may be any of them.
+        labels = [unit] if unit in columns else columns
+        if not all(stored_alike(fragments, label) for label in labels):
+            raise refuse_mixture(name)
+    return keep_objects(table)
 
 
 def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrow import ArrowBatchSource
-from dpcov.sensitive.sources.arrow_columns import choose_from_schema, import_pyarrow, key_type
+from dpcov.sensitive.sources.arrow_columns import choose_from_schema, finest_type, import_pyarrow
 from dpcov.sensitive.sources.blocks import batch_rows
 from dpcov.sensitive.sources.choice import Choice, Wanted
 from dpcov.sensitive.sources.pieces import FilePiece, Split, even_runs
@@ -56,7 +56,7 @@ class ParquetSource(ArrowBatchSource):
         # Columns that are not read may differ, and categories are the same people as text.
         pairs = [(place, schema.types[place], first.types[place]) for place in choice.places]
         if choice.unit is not None:
-            types = (key_type(each.types[choice.unit]) for each in (schema, first))
+            types = (finest_type(each.types[choice.unit]) for each in (schema, first))
             pairs.append((choice.unit, *types))
         for place, here, there in pairs:
             if here != there:

@@ -44,12 +44,13 @@ class SlicedSource(ABC):
 
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys."""
-        unit, name = self._choice.unit_column
-        runs = (
-            as_keys(self._read_unit(slice(start, start + size), unit, name), name)
-            for start in range(0, self._length, size)
-        )
+        _, name = self._choice.unit_column
+        runs = (self._keys(slice(start, start + size)) for start in range(0, self._length, size))
         return check_keys(runs, n_rows=self._length, name=name, of=self._name)
+
+    def _keys(self, rows: slice) -> Keys:
+        unit, name = self._choice.unit_column
+        return as_keys(self._read_unit(rows, unit, name), name)
 
     def _read_unit(self, rows: slice, place: int, name: str) -> npt.NDArray[Any]:
         """Return the unit column of some rows, as it is stored."""

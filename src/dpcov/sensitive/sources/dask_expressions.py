@@ -1,16 +1,18 @@
-"""Columns of Python objects in Dask frames, before Dask writes them as text.
+"""What Dask does to a unit column before anybody sees it.
 
-Owns the undoing of one conversion. Dask makes text of objects by `str`, partition by
-partition: 7 and 7.0 become "7" and "7.0", and one person two. Without it the cells come as
-they are, and keys can be compared, or refused. What a caller computed from the text, or
-had computed before (`persist`), stays as it is.
+Owns what dpcov knows of Dask's expressions: two conversions that would make two people of
+one. Dask makes text of Python objects by `str`: 7 and 7.0 become "7" and "7.0". That is
+undone. And it reads Parquet files of several types as one, of which each 0.1 in 32 bits is
+another number than 0.1 in 64: those files are found. What a caller converted in between,
+or had computed before (`persist`), stays as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["keep_objects"]
+__all__ = ["keep_objects", "parquet_files"]
 
 
 def keep_objects(table: Any) -> Any:
@@ -29,6 +31,18 @@ def keep_objects(table: Any) -> Any:
     made: dict[str, Any] = {}
     kept = _keep(table.expr, made)
     return table if kept is table.expr else type(table)(kept)
+
+
+def parquet_files(table: Any) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """Yield, for each reading of Parquet files, its columns and the files' fragments."""
+    if not hasattr(table, "expr"):
+        return
+    for node in table.expr.walk():
+        kind = type(node).__name__
+        if kind.startswith("ReadParquet"):
+            arrow = kind.endswith("PyarrowFS")
+            found = node.fragments if arrow else node._dataset_info["ds"].get_fragments()
+            yield tuple(map(str, node.columns)), list(found)
 
 
 def _keep(node: Any, made: dict[str, Any]) -> Any:
