@@ -111,6 +111,14 @@ def test_a_note_that_is_missing_is_refused(anndata):
         list(source.unit_keys(16))
 
 
+@pytest.mark.claim("P20")
+def test_notes_of_two_kinds_are_refused(anndata):
+    made = table(anndata)
+    made.obs["who"] = np.array([7, "7"] * 50 + [7], dtype=object)
+    with pytest.raises(InputError, match="must hold cells of one kind"):
+        list(open_source(made, unit="who").unit_keys(16))
+
+
 @pytest.mark.parametrize(
     ("make", "keywords", "message"),
     [

@@ -134,3 +134,12 @@ def test_without_a_stream_the_rows_are_collected(frame):
     source = open_source(DataFrame(frame), select=["a"], unit="who")
     assert sum(len(run) for run in source.unit_keys(16)) == 101
     assert (np.concatenate(list(source.blocks(16)))[:, 0] == ROWS[:, 0]).all()
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("other", ["7", "7.0", "'7'"])
+def test_a_person_in_two_parts_of_a_union_counts_once(session, other):
+    frame = session.sql(f"select 1.0D as a, '7' as who union all select 2.0D, {other}")
+    runs = list(open_source(frame, unit="who").unit_keys(16))
+    assert len({keys.kind for keys in runs}) == 1
+    assert len({key for keys in runs for key in keys.cells.tolist()}) == 1
