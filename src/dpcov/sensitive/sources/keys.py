@@ -35,6 +35,9 @@ __all__ = [
     "refuse_unit_type",
 ]
 
+# Types whose cells are keys as they are, which saves a look at each.
+_PLAIN = {str: Kind.TEXT, bytes: Kind.BYTES, int: Kind.WHOLE}
+
 
 @dataclass(frozen=True, eq=False)
 class Keys:
@@ -124,10 +127,10 @@ def _read_times(cells: npt.NDArray[Any], name: str, in_zone: bool) -> Keys:
 
 def _read_objects(cells: npt.NDArray[Any], name: str) -> Keys:
     types = set(map(type, cells))
-    if types == {str}:
-        return Keys(cells, Kind.TEXT)
     if not types:
         return Keys(cells, None)
+    if len(types) == 1 and (plain := _PLAIN.get(next(iter(types)))) is not None:
+        return Keys(cells, plain)
     read = [read_cell(cell) for cell in cells]
     kinds = {cell.kind for cell in read}
     if Kind.MISSING in kinds:
