@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["STEPS", "Cell", "Kind", "float_kind", "read_cell"]
+__all__ = ["FIRST_DAY", "STEPS", "Cell", "Kind", "float_kind", "read_cell"]
 
 STEPS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 """How many nanoseconds the units have that times may be stored in."""
 
-_DAY = datetime.date(1970, 1, 1).toordinal()
+FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+"""The day from which dates are counted, as Python counts it."""
+
 _MOMENT = datetime.datetime(1970, 1, 1)
 _INSTANT = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -46,8 +47,7 @@ class Kind:
     """Those that are counted in nanoseconds, and may be stored in coarser steps."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """What a cell is, and as what it is compared.
 
     Parameters
@@ -128,7 +128,7 @@ def _(cell: uuid.UUID) -> Cell:
 
 @read_cell.register
 def _(cell: datetime.date) -> Cell:
-    return Cell(Kind.DATE, cell.toordinal() - _DAY)
+    return Cell(Kind.DATE, cell.toordinal() - FIRST_DAY)
 
 
 @read_cell.register

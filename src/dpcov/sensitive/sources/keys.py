@@ -12,6 +12,7 @@ an accent that is written as one character, and as two.
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.sources.blocks import expect_rows
-from dpcov.sensitive.sources.key_cells import STEPS, Kind, float_kind, read_cell
+from dpcov.sensitive.sources.key_cells import FIRST_DAY, STEPS, Kind, float_kind, read_cell
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
 __all__ = [
@@ -131,6 +132,9 @@ def _read_objects(cells: npt.NDArray[Any], name: str) -> Keys:
         return Keys(cells, None)
     if len(types) == 1 and (plain := _PLAIN.get(next(iter(types)))) is not None:
         return Keys(cells, plain)
+    if types == {datetime.date}:  # as pandas has them
+        days = np.fromiter(map(datetime.date.toordinal, cells), np.int64, len(cells))
+        return Keys(days - FIRST_DAY, Kind.DATE)
     read = [read_cell(cell) for cell in cells]
     kinds = {cell.kind for cell in read}
     if Kind.MISSING in kinds:
