@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["keep_objects", "parquet_files"]
+__all__ = ["keep_objects", "parquet_files", "partitions_of"]
 
 
 def keep_objects(table: Any) -> Any:
@@ -31,6 +31,15 @@ def keep_objects(table: Any) -> Any:
     made: dict[str, Any] = {}
     kept = _keep(table.expr, made)
     return table if kept is table.expr else type(table)(kept)
+
+
+def partitions_of(table: Any) -> list[Any]:
+    """Return the partitions of a frame, each to be computed."""
+    import dask
+
+    # Older versions make text of objects at this point, too.
+    with dask.config.set({"dataframe.convert-string": False}):
+        return list(table.to_delayed())
 
 
 def parquet_files(table: Any) -> Iterator[tuple[tuple[str, ...], list[Any]]]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
-from dpcov.sensitive.sources.dask_expressions import keep_objects, parquet_files
+from dpcov.sensitive.sources.dask_expressions import keep_objects, parquet_files, partitions_of
 from dpcov.sensitive.sources.frames import FrameSource
 from dpcov.sensitive.sources.key_cells import Kind
 from dpcov.sensitive.sources.key_order import KeyOrder
@@ -64,7 +64,7 @@ def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
         is_made = stored is not table and declared.unit_kind == Kind.TEXT
         kind = None if is_made else declared.unit_kind
     # Once for all passes: Dask may cut other partitions for other columns.
-    partitions = read_or_refuse(lambda: stored[labels].to_delayed(), _UNREADABLE)
+    partitions = read_or_refuse(lambda: partitions_of(stored[labels]), _UNREADABLE)
     unknown = [math.nan] * len(partitions)
     return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)), kind)
 
