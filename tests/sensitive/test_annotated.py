@@ -75,7 +75,7 @@ def test_every_kind_gives_the_same_blocks(kind, anndata, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_selected_and_units_come_from_the_notes(kind, anndata, tmp_path):
     source = open_source(KINDS[kind](anndata, tmp_path), select=["c", "a"], unit="who")
-    keys = np.concatenate(list(source.unit_keys(16))).tolist()
+    keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
     assert [keys.index(key) for key in keys] == FIRST
     assert (np.concatenate(list(source.blocks(16))) == ROWS[:, [2, 0]]).all()
 
@@ -109,6 +109,14 @@ def test_a_note_that_is_missing_is_refused(anndata):
     source = open_source(table(anndata, who=[*WHO[:-1], None]), unit="who")
     with pytest.raises(MissingValueError):
         list(source.unit_keys(16))
+
+
+@pytest.mark.claim("P20")
+def test_notes_of_two_kinds_are_refused(anndata):
+    made = table(anndata)
+    made.obs["who"] = np.array([7, "7"] * 50 + [7], dtype=object)
+    with pytest.raises(InputError, match="must hold cells of one kind"):
+        list(open_source(made, unit="who").unit_keys(16))
 
 
 @pytest.mark.parametrize(

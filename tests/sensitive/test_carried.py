@@ -16,7 +16,8 @@ from dpcov.sensitive.gram import Gram, GramKernel
 from dpcov.sensitive.norm_counts import NormKernel
 from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.signs import SignKernel, Squares
-from dpcov.sensitive.sources.keys import KeyOrder
+from dpcov.sensitive.sources.key_order import KeyOrder
+from dpcov.sensitive.sources.keys import as_keys
 from dpcov.sensitive.square_sums import SquareKernel
 from dpcov.version import __version__
 
@@ -36,6 +37,10 @@ NUMBERS = {
 }
 MESSAGE = {"sender": {}, "recipient": {}}
 CELL = "987654"
+
+
+def order(start, stop):
+    return KeyOrder.of([as_keys(np.arange(start, stop), "who")], start)
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +100,11 @@ def test_a_worker_that_spills_keeps_sums_in_memory(tmp_path):
 
 
 def test_merging_adds_sums_and_orders():
-    one = Carried(Gram.from_rows(ROWS[:20], grid=GRID), KeyOrder.of([np.arange(20)]))
-    other = Carried(Gram.from_rows(ROWS[20:], grid=GRID), KeyOrder.of([np.arange(20, 60)], 20))
+    one = Carried(Gram.from_rows(ROWS[:20], grid=GRID), order(0, 20))
+    other = Carried(Gram.from_rows(ROWS[20:], grid=GRID), order(20, 60))
     both = one + other
     assert both.sums == Gram.from_rows(ROWS, grid=GRID)
-    assert both.order == KeyOrder.of([np.arange(60)])
+    assert both.order == order(0, 60)
 
 
 def test_a_refusal_survives_merging():

@@ -86,7 +86,7 @@ def read(source, size=16):
 
 def codes(source, size=16):
     """Return, for each row, the first row of the same unit."""
-    keys = np.concatenate(list(source.unit_keys(size))).tolist()
+    keys = [key for run in source.unit_keys(size) for key in run.cells.tolist()]
     return [keys.index(key) for key in keys]
 
 

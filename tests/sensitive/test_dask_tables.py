@@ -128,6 +128,47 @@ def test_a_collection_whose_rows_come_in_another_order_is_refused():
     assert len(calls) >= 9
 
 
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("other", ["M8[s]", str, float], ids=["moments", "text", "floats"])
+def test_a_collection_whose_units_come_in_another_type_is_refused(other):
+    calls = []
+
+    def convert(part):
+        calls.append(1)
+        # Counted and asked for their units first, then for their cells.
+        return part if len(calls) <= 6 else part.astype({"who": other})
+
+    whole = FRAME.assign(who=np.arange(101) // 2)
+    table = frame(3, whole).map_partitions(convert, meta=whole[:0])
+    source = limit_rows(open_source(table, unit="who"), 1)
+    with pytest.raises(InputError, match="with other units"):
+        gram(source)
+
+
+@pytest.mark.claim("P20")
+def test_partitions_of_another_type_than_declared_are_refused():
+    whole = FRAME.assign(who=np.arange(101) // 2)
+    table = from_parts(whole.astype({"who": str}), meta=whole)
+    with pytest.raises(InputError, match="one type in all pieces"):
+        limit_rows(open_source(table, unit="who"), 1)
+
+
+def test_an_empty_partition_may_be_of_any_type():
+    whole = FRAME.assign(who=np.arange(101) // 2)
+    empty = whole[:0].astype(object)
+    table = from_parts(empty, whole, empty, meta=whole)
+    source = limit_rows(open_source(table, unit="who"), 1)
+    assert gram(source) == expected(ROWS[::2])
+
+
+def test_a_chunk_may_be_masked_beside_one_that_is_not():
+    who = np.arange(2**53, 2**53 + 4)
+    plain = np.column_stack([who, [1, 2, 3, 4]])
+    masked = np.ma.masked_array(plain, mask=[[False, True]] + [[False, False]] * 3)
+    table = da.concatenate([da.from_array(part, chunks=part.shape) for part in (plain, masked)])
+    assert limit_rows(open_source(table, unit="x0"), 1).n_rows == 4
+
+
 def test_a_partition_that_changes_its_length_is_refused():
     calls = []
 

@@ -390,3 +390,18 @@ def test_a_file_with_semicolons_is_told_from_one_column(tmp_path):
     path.write_text("age;income\n30;1000\n")
     with pytest.raises(InputError, match="separated by them"):
         open_source(path)
+
+
+@pytest.mark.parametrize("name", ["a-first", "part-03z", "z-last"])
+def test_an_empty_file_of_a_folder_may_be_of_any_type(name, tmp_path):
+    folder = write(tmp_path, "folder")
+    nothing = pa.table(dict.fromkeys(NAMES, pa.nulls(0)))
+    pq.write_table(nothing, folder / f"{name}.parquet")
+    assert (read(folder) == ROWS).all()
+
+
+def test_an_empty_file_of_a_folder_has_the_same_columns(tmp_path):
+    folder = write(tmp_path, "folder")
+    pq.write_table(pa.table({"a": pa.nulls(0)}), folder / "part-99.parquet")
+    with pytest.raises(InputError, match=r"part-99\.parquet has other columns"):
+        open_source(folder)

@@ -13,8 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcov.errors import InputError, MissingValueError
+from dpcov.sensitive.dask_engine import DaskEngine
+from dpcov.sensitive.engine import SerialEngine
+from dpcov.sensitive.gram import GramKernel
+from dpcov.sensitive.rows import Grid
+from dpcov.sensitive.schedulers import ThreadScheduler
 from dpcov.sensitive.sources import open_source
 from dpcov.sensitive.sources.keys import as_keys
+from dpcov.sensitive.units import limit_rows
 
 DAY, OTHER = datetime.date(1999, 1, 1), datetime.date(2001, 2, 3)
 MOMENT = datetime.datetime(1999, 1, 1, 12, 30)
@@ -23,7 +29,7 @@ MOMENT = datetime.datetime(1999, 1, 1, 12, 30)
 def codes(table, size=2, unit="who"):
     """Return, for each row, the first row of the same unit."""
     source = open_source(table, select=["a"], unit=unit)
-    keys = np.concatenate(list(source.unit_keys(size))).tolist()
+    keys = [key for run in source.unit_keys(size) for key in run.cells.tolist()]
     return [keys.index(key) for key in keys]
 
 
@@ -260,7 +266,8 @@ def test_a_masked_unit_is_missing():
 
 def test_whole_numbers_of_an_array_keep_all_their_digits():
     rows = np.array([[2**53, 1], [2**53 + 1, 0]])
-    keys = np.concatenate(list(open_source(rows, unit="x0").unit_keys(2)))
+    (run,) = open_source(rows, unit="x0").unit_keys(2)
+    keys = run.cells
     assert keys[0] != keys[1]
 
 
@@ -318,3 +325,24 @@ def test_an_object_that_is_not_itself_is_a_missing_unit(hole):
     )
     with pytest.raises(MissingValueError):
         list(open_source(frame, unit="p").unit_keys(10))
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("cut", [False, True])
+def test_an_array_file_whose_units_change_after_they_were_counted_is_refused(cut, tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.column_stack([[1, 1, 2, 3], np.zeros(4)]))
+    source = limit_rows(open_source(path, unit="x0"), 1)
+    np.save(path, np.column_stack([[3, 1, 2, 1], np.zeros(4)]))
+    engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
+    with pytest.raises(InputError, match=r"other units, than|has other units than"):
+        engine.run("sums", source, GramKernel(1, Grid(row_norm=1.0, bits=8), "refuse"))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_an_array_file_that_stays_as_it_is_is_read_with_units(cut, tmp_path):
+    np.save(tmp_path / "x.npy", np.column_stack([[1, 1, 2, 3], np.zeros(4)]))
+    source = limit_rows(open_source(tmp_path / "x.npy", unit="x0"), 1)
+    engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
+    kernel = GramKernel(1, Grid(row_norm=1.0, bits=8), "refuse")
+    assert engine.run("sums", source, kernel).n_rows == 3

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpcov.errors import InputError, ParameterError
 from dpcov.sensitive.sources import open_source
+from dpcov.sensitive.sources.keys import as_keys
 from dpcov.sensitive.units import UnitSource, rows_of_units
 
 people = st.lists(st.integers(0, 5), max_size=40)
@@ -19,7 +20,8 @@ cuts = st.lists(st.integers(0, 40), max_size=4)
 
 
 def runs(keys, cut=()):
-    return iter(np.split(np.array(keys, dtype=np.int64), sorted(cut)))
+    cells = np.split(np.array(keys, dtype=np.int64), sorted(cut))
+    return (as_keys(run, "who") for run in cells)
 
 
 @given(people, cuts, st.integers(1, 5))
@@ -47,14 +49,14 @@ def test_what_one_unit_does_changes_nothing_for_the_others(keys, unit, most):
 @pytest.mark.parametrize(
     "pieces",
     [
-        [np.array([1]), np.array([1.0])],
         [np.array([1], np.uint64), np.array([1], np.int8)],
         [np.array([0.0]), np.array([-0.0])],
         [np.array(["a"], object), np.array(["a"], object)],
     ],
 )
 def test_a_person_in_runs_of_two_types_is_one_person(pieces):
-    assert rows_of_units(iter(pieces), 1).tolist() == [True, False]
+    keys = (as_keys(piece, "who") for piece in pieces)
+    assert rows_of_units(keys, 1).tolist() == [True, False]
 
 
 def test_no_runs_are_no_rows():
@@ -111,7 +113,7 @@ def test_the_keys_of_kept_rows_obey_the_limit(tmp_path):
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=9)
     source = open_source(tmp_path / "x.parquet", unit="who")
     capped = UnitSource(source, rows_of_units(source.unit_keys(10), most=3))
-    keys = np.concatenate(list(capped.unit_keys(10)))
-    assert Counter(keys.tolist()) == dict.fromkeys(who, 3)
+    keys = [key for run in capped.unit_keys(10) for key in run.cells]
+    assert Counter(keys) == dict.fromkeys(who, 3)
     first = [place for place in range(101) if list(who[:place]).count(who[place]) < 3]
     assert (np.concatenate(list(capped.blocks(5)))[:, 0] == ROWS[first, 0]).all()

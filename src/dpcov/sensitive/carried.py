@@ -17,7 +17,7 @@ from typing import Any
 
 from dpcov.errors import DpcovError, EngineError, InputError
 from dpcov.sensitive.sealed import Sealed
-from dpcov.sensitive.sources.keys import KeyOrder
+from dpcov.sensitive.sources.key_order import KeyOrder
 from dpcov.version import __version__
 
 __all__ = ["Carried", "Refused", "add_carried", "allow_transport", "run_guarded"]

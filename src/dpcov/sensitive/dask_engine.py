@@ -17,7 +17,7 @@ from dpcov.sensitive.engine import Kernel, SerialEngine
 from dpcov.sensitive.schedulers import Scheduler, make_tasks
 from dpcov.sensitive.signs import SignKernel
 from dpcov.sensitive.sources import Rows
-from dpcov.sensitive.sources.keys import KeyOrder
+from dpcov.sensitive.sources.key_order import KeyOrder
 from dpcov.sensitive.sources.pieces import Piece, split_rows
 from dpcov.sensitive.working import DifferenceSource
 

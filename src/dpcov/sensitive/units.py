@@ -6,10 +6,10 @@ one unit depends on no other unit.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sized
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,12 @@ from dpcov.errors import InputError
 from dpcov.parameters import check_count
 from dpcov.sensitive.sources import RowSource
 from dpcov.sensitive.sources.blocks import Part, cut_blocks
+from dpcov.sensitive.sources.keys import Keys
 from dpcov.sensitive.sources.pieces import Piece, Split, split_rows
 
 __all__ = ["KeptRows", "UnitSource", "limit_rows", "rows_of_units"]
+
+Run = TypeVar("Run", bound=Sized)
 
 _FEWEST_ROWS = 2
 _KEYS_AT_A_TIME = 1 << 16
@@ -37,12 +40,12 @@ def limit_rows(source: RowSource, most: int) -> UnitSource:
     return UnitSource(source, rows_of_units(source.unit_keys(_KEYS_AT_A_TIME), most))
 
 
-def rows_of_units(keys: Iterable[npt.NDArray[Any]], most: int) -> npt.NDArray[np.bool_]:
+def rows_of_units(keys: Iterable[Keys], most: int) -> npt.NDArray[np.bool_]:
     """Return which rows are among the first `most` of their unit.
 
     Parameters
     ----------
-    keys : iterable of ndarray
+    keys : iterable of Keys
         Whose each row is, in runs of any length: `RowSource.unit_keys`.
     most : int
         How many rows of a unit count.
@@ -59,7 +62,9 @@ def rows_of_units(keys: Iterable[npt.NDArray[Any]], most: int) -> npt.NDArray[np
 
     Examples
     --------
-    >>> rows_of_units([np.array([7, 8, 7]), np.array([7, 8])], most=2).tolist()
+    >>> from dpcov.sensitive.sources.keys import as_keys
+    >>> runs = (as_keys(np.array(who), "person") for who in ([7, 8, 7], [7, 8]))
+    >>> rows_of_units(runs, most=2).tolist()
     [True, True, True, False, True]
     """
     most = check_count("most", most, low=1)
@@ -72,9 +77,13 @@ def rows_of_units(keys: Iterable[npt.NDArray[Any]], most: int) -> npt.NDArray[np
         kept[key] = before + 1
         return True
 
-    # A dictionary compares as Python does, so that 1, 1.0 and True are one unit. Sorting
-    # the keys of each run first is no faster, and four times slower for text.
-    masks = [np.fromiter(map(keep, run.tolist()), np.bool_, len(run)) for run in keys]
+    # Sorting the keys of each run first is no faster, and four times slower for text.
+    masks, kinds = [], set()
+    for run in keys:
+        kinds.update([run.kind] if len(run) else [])
+        if len(kinds) > 1:
+            raise AssertionError("unreachable: all keys of a source are of one kind")
+        masks.append(np.fromiter(map(keep, run.cells.tolist()), np.bool_, len(run)))
     return np.concatenate(masks) if masks else np.zeros(0, dtype=np.bool_)
 
 
@@ -108,17 +117,15 @@ class KeptRows:
         """Yield blocks of exactly `size` of the rows that are kept, but for the last."""
         return cut_blocks(self._parts(size), n_columns=len(self.columns), size=size)
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield whose rows they are."""
-        return (run[kept] for run, kept in self._with_mask(self._source.unit_keys(size)))
+        return (run.kept(kept) for run, kept in self._with_mask(self._source.unit_keys(size)))
 
     def _parts(self, size: int) -> Iterator[Part]:
         for block, kept in self._with_mask(self._source.blocks(size)):
             yield list(block[kept].T)
 
-    def _with_mask(
-        self, runs: Iterable[npt.NDArray[Any]]
-    ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]]:
+    def _with_mask(self, runs: Iterable[Run]) -> Iterator[tuple[Run, npt.NDArray[np.bool_]]]:
         start = 0
         for run in runs:
             yield run, self._mask[start : start + len(run)]

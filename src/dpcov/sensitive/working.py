@@ -140,7 +140,15 @@ class DifferenceSource:
             rows = block[shuffle.permutation(len(block))]
             pairs = len(rows) // 2
             if pairs:
-                with np.errstate(all="ignore"):
-                    apart = np.subtract(rows[:pairs], rows[pairs : 2 * pairs], dtype=np.float64)
-                    apart *= 0.5**0.5
-                yield apart
+                yield _half_differences(rows[:pairs], rows[pairs : 2 * pairs])
+
+
+def _half_differences(rows: npt.NDArray[Any], others: npt.NDArray[Any]) -> Array:
+    """Return (x − y)/√2; missing where x or y is."""
+    with np.errstate(all="ignore"):
+        apart: Array = np.subtract(rows, others, dtype=np.float64)
+        apart *= 0.5**0.5
+        # Two cells that are there and leave the floats are far apart, and not missing.
+        there = np.isfinite(rows) & np.isfinite(others)
+        np.clip(apart, -_FAR, _FAR, out=apart, where=there)
+    return apart

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource
 from dpcov.sensitive.sources.choice import Wanted
+from dpcov.sensitive.sources.keys import Keys
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
 from dpcov.sensitive.sources.recognition import (
     is_anndata,
@@ -58,12 +59,12 @@ class Rows(Protocol):
 class RowSource(Rows, Protocol):
     """A table that can be read block by block."""
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield, in the order of the blocks, whose each row is.
 
         For a table that was opened with a unit column. The keys come in runs of any length,
-        `size` where the reader can choose, as arrays of numbers or objects. Two rows are of
-        one unit exactly when their keys are equal.
+        `size` where the reader can choose, and all of one kind. Two rows are of one unit
+        exactly when their keys are equal.
         """
 
 

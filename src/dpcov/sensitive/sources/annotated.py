@@ -24,6 +24,7 @@ from dpcov.errors import InputError, MissingExtraError
 from dpcov.sensitive.sources.arrays import check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame, find_unit
 from dpcov.sensitive.sources.frames import FrameSource
+from dpcov.sensitive.sources.keys import Keys
 from dpcov.sensitive.sources.refusals import read_or_refuse
 from dpcov.sensitive.sources.slices import SlicedSource
 
@@ -56,7 +57,7 @@ class AnnDataSource(SlicedSource):
         self._matrix = matrix.tocsr() if _is_by_columns(matrix) else matrix
         self._unit = None if wanted.unit is None else _unit_of(table.obs, wanted.unit)
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys, from ``obs``."""
         if self._unit is None:
             raise AssertionError("unreachable: nobody asks for a unit column that was not stated")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,12 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
+from dpcov.sensitive.sources.key_order import KeyOrder
+from dpcov.sensitive.sources.keys import Keys, refuse_missing_unit
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import FilePiece, MemoryPiece, Split
 from dpcov.sensitive.sources.refusals import read_or_refuse
-from dpcov.sensitive.sources.slices import SlicedSource
+from dpcov.sensitive.sources.slices import SlicedSource, within_floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,9 +66,17 @@ class ArraySource(_SplitSource):
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         cells = self._array[rows, places]
         if isinstance(cells, np.ma.MaskedArray):
-            with np.errstate(all="ignore"):
-                cells = np.ma.filled(cells.astype(np.float64), np.nan)
+            missing = np.ma.getmaskarray(cells)
+            cells = within_floats(np.ma.getdata(cells)).astype(np.float64)
+            cells[missing] = np.nan
         return cells
+
+    def _read_unit(self, rows: slice, place: int, name: str) -> npt.NDArray[Any]:
+        cells = self._array[rows, place]
+        if np.ma.is_masked(cells):
+            raise refuse_missing_unit(name)
+        # As it is: a chunk of a Dask array may be masked, and the next one not.
+        return np.ma.getdata(cells)
 
 
 class SparseSource(_SplitSource):
@@ -84,7 +96,12 @@ class SparseSource(_SplitSource):
 
 
 class NpySource(_SplitSource):
-    """An array in a .npy file, mapped block by block so that memory does not grow with it."""
+    """An array in a .npy file, mapped block by block so that memory does not grow with it.
+
+    Once the units were read, they must be the same when the rows are.
+    """
+
+    _order: KeyOrder | None = None
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
         self._path = path
@@ -93,9 +110,37 @@ class NpySource(_SplitSource):
         self._shape, self._first = array.shape, 0
         super().__init__(*_shape(array, wanted), path.name)
 
+    def unit_keys(self, size: int) -> Iterator[Keys]:
+        """Yield runs of `size` keys."""
+        order = KeyOrder()
+        for keys in super().unit_keys(size):
+            order.add(keys)
+            yield keys
+        self._order = order
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield blocks, each from a map of its own."""
+        order = KeyOrder()
+        for place, block in enumerate(super().blocks(size)):
+            if self._order is not None:
+                order.add(self._keys(slice(place * size, (place + 1) * size)))
+            yield block
+        if self._order is not None and order != self._order:
+            raise InputError(
+                f"{self._path.name} changed while it was read: it has other units than when they "
+                "were counted. Nothing was released."
+            )
+
+    def split(self, parts: int) -> Split:
+        """Return about `parts` pieces of equal length."""
+        split = super().split(parts)
+        pieces = (replace(piece, has_units=self._order is not None) for piece in split.pieces)
+        return Split(tuple(pieces), self._order)
+
     def _narrow(self, rows: slice) -> None:
         # Another process may be in another folder.
         self._path, self._first = self._path.absolute(), self._first + rows.start
+        self._order = None
 
     def _as_piece(self) -> FilePiece:
         return FilePiece(self, (self._path,))

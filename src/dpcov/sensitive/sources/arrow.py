@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -13,10 +14,12 @@ from dpcov.sensitive.sources.arrow_columns import (
     import_pyarrow,
     read_arrow_keys,
     read_arrow_numbers,
+    stored_alike,
 )
 from dpcov.sensitive.sources.batches import BatchSource
 from dpcov.sensitive.sources.blocks import batch_rows, cut_blocks
 from dpcov.sensitive.sources.choice import Wanted
+from dpcov.sensitive.sources.keys import Keys, refuse_mixture
 from dpcov.sensitive.sources.names import ACCEPTED, check_shape
 from dpcov.sensitive.sources.refusals import kind_of, read_all_or_refuse, read_or_refuse
 
@@ -112,7 +115,7 @@ class StreamSource:
             )
         self.n_rows = n_rows
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Refuse: a stream has no second reading."""
         raise AssertionError("unreachable: a stream with a unit column is not opened")
 
@@ -130,7 +133,7 @@ class ArrowBatchSource(BatchSource):
     def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
         return read_arrow_numbers(column, name)
 
-    def _keys(self, column: Any, name: str) -> npt.NDArray[Any]:
+    def _keys(self, column: Any, name: str) -> Keys:
         return read_arrow_keys(column, name)
 
 
@@ -142,6 +145,12 @@ class _DatasetSource(ArrowBatchSource):
             raise InputError(f"X must be {ACCEPTED}; got {kind_of(dataset)}.")
         self._dataset = dataset
         choice = choose_from_schema(dataset.schema, wanted)
+        if choice.unit is not None:
+            place, name = choice.unit_column
+            label = dataset.schema.names[place]
+            alike = partial(stored_alike, dataset.get_fragments(), label)
+            if not read_or_refuse(alike, self._failed):
+                raise refuse_mixture(name)
         n_rows = read_or_refuse(dataset.count_rows, self._failed)
         super().__init__(choice, n_rows, "The data set X")
 

@@ -6,13 +6,14 @@ Owns what dpcov knows of Arrow's types. Data sets, streams and files share it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from dpcov.errors import MissingExtraError
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
-from dpcov.sensitive.sources.keys import as_keys, refuse_missing_unit, refuse_unit_type
+from dpcov.sensitive.sources.keys import Keys, as_keys, refuse_missing_unit, refuse_unit_type
 from dpcov.sensitive.sources.names import refuse_column
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "choose_from_schema",
+    "finest_type",
     "import_pyarrow",
     "index_labels",
     "is_number_type",
     "key_type",
     "read_arrow_keys",
     "read_arrow_numbers",
+    "stored_alike",
 ]
 
 
@@ -79,15 +82,14 @@ def read_arrow_numbers(column: Any, name: str) -> npt.NDArray[Any]:
     return read_or_refuse(lambda: _as_array(column), f"Column {name!r} cannot be read as numbers.")
 
 
-def read_arrow_keys(column: Any, name: str) -> npt.NDArray[Any]:
+def read_arrow_keys(column: Any, name: str) -> Keys:
     """Return an Arrow column, in one piece or several, as keys."""
     pyarrow = import_pyarrow()
+    stored = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
 
     def convert() -> npt.NDArray[Any] | None:
-        plain = column
         # Codes of a dictionary differ from batch to batch, and may stand for null.
-        if pyarrow.types.is_dictionary(plain.type):
-            plain = plain.cast(plain.type.value_type)
+        plain = column if stored == column.type else column.cast(stored)
         if plain.null_count:
             return None
         array: npt.NDArray[Any] = (
@@ -100,7 +102,8 @@ def read_arrow_keys(column: Any, name: str) -> npt.NDArray[Any]:
     cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
     if cells is None:
         raise refuse_missing_unit(name)
-    return as_keys(cells, name)
+    in_zone = pyarrow.types.is_timestamp(stored) and stored.tz is not None
+    return as_keys(cells, name, in_zone=in_zone)
 
 
 def key_type(kind: pa.DataType) -> pa.DataType:
@@ -108,11 +111,45 @@ def key_type(kind: pa.DataType) -> pa.DataType:
     pyarrow = import_pyarrow()
     if pyarrow.types.is_dictionary(kind):
         kind = kind.value_type
+    if pyarrow.types.is_integer(kind):
+        return pyarrow.int64()
+    if pyarrow.types.is_timestamp(kind):
+        return pyarrow.timestamp(kind.unit, None if kind.tz is None else "UTC")
     # By name, since some came after the oldest pyarrow that is supported.
     for plain in (pyarrow.string(), pyarrow.binary()):
         if str(kind) in (f"large_{plain}", f"{plain}_view"):
             return plain
     return kind
+
+
+def finest_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of keys with times in nanoseconds, whatever their unit."""
+    pyarrow = import_pyarrow()
+    plain = key_type(kind)
+    if pyarrow.types.is_timestamp(plain):
+        return pyarrow.timestamp("ns", plain.tz)
+    if pyarrow.types.is_duration(plain):
+        return pyarrow.duration("ns")
+    return pyarrow.time64("ns") if pyarrow.types.is_time(plain) else plain
+
+
+def stored_alike(fragments: Iterable[Any], label: str) -> bool:
+    """Return whether all files of a data set store the keys of a column in one type.
+
+    Arrow and Dask would convert them to one type, after which nobody sees that one person's
+    0.1 in 32 bits is another 0.1 in 64, and that µs were cut from ns.
+    """
+    found: set[pa.DataType] = set()
+    for fragment in fragments:
+        # Text has no types but those that the data set declares.
+        if getattr(getattr(fragment, "format", None), "type_name", "") in ("csv", "json"):
+            continue
+        schema = fragment.physical_schema
+        types = {key_type(schema.types[place]) for place in schema.get_all_field_indices(label)}
+        # An empty file has no cells, and pandas often writes it with other types.
+        if types - found and fragment.count_rows():
+            found |= types
+    return len(found) <= 1
 
 
 def index_labels(schema: pa.Schema) -> tuple[str, ...]:

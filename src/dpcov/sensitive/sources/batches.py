@@ -15,7 +15,8 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.blocks import Part, cut_blocks, expect_rows, read_ahead
 from dpcov.sensitive.sources.choice import Choice
-from dpcov.sensitive.sources.keys import KeyOrder, check_keys
+from dpcov.sensitive.sources.key_order import KeyOrder
+from dpcov.sensitive.sources.keys import Keys, check_keys
 
 __all__ = ["BatchSource"]
 
@@ -48,7 +49,7 @@ class BatchSource(ABC):
         counted = expect_rows(blocks, self._length, self._name)
         return read_ahead(counted) if self._is_slow else counted
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield the keys of each batch."""
         unit, name = self._choice.unit_column
         runs = (self._keys(column, name) for (column,) in self._batches((unit,)))
@@ -67,7 +68,7 @@ class BatchSource(ABC):
         """Return a column of a batch as numbers, missing cells as NaN."""
 
     @abstractmethod
-    def _keys(self, column: Any, name: str) -> npt.NDArray[Any]:
+    def _keys(self, column: Any, name: str) -> Keys:
         """Return the unit column of a batch as keys."""
 
     def _parts(self) -> Iterator[Part]:

@@ -6,9 +6,9 @@ row groups can be seen in what follows, and pairs of rows stay pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ __all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows", "read_ahead"]
 
 Part = Sequence[npt.NDArray[Any]]
 """Some rows: one array of numbers for each column."""
+
+Run = TypeVar("Run", bound=Sized)
 
 _BATCH_BYTES = 4 << 20
 _MOST_BATCH_ROWS = 1 << 16
@@ -71,10 +73,8 @@ def read_ahead(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]
             yield block
 
 
-def expect_rows(
-    blocks: Iterable[npt.NDArray[Any]], n_rows: int, name: str
-) -> Iterator[npt.NDArray[Any]]:
-    """Yield the blocks, and refuse when they do not have `n_rows` rows together."""
+def expect_rows(blocks: Iterable[Run], n_rows: int, name: str) -> Iterator[Run]:
+    """Yield blocks or runs, and refuse when they do not have `n_rows` rows together."""
     seen = 0
     for block in blocks:
         seen += len(block)

@@ -12,13 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
+from dpcov.sensitive.sources.dask_expressions import keep_objects, parquet_files, partitions_of
 from dpcov.sensitive.sources.frames import FrameSource
-from dpcov.sensitive.sources.keys import KeyOrder, check_keys
+from dpcov.sensitive.sources.key_cells import Kind
+from dpcov.sensitive.sources.key_order import KeyOrder
+from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys, refuse_mixture
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import Piece, Split
 from dpcov.sensitive.sources.refusals import kind_of, read_or_refuse
@@ -50,12 +54,33 @@ def open_dask(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSo
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
-    choice = FrameSource(table._meta, wanted).choice
+    declared = FrameSource(table._meta, wanted)
+    choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]
+    kind, stored = None, table
+    if choice.unit is not None:
+        stored = read_or_refuse(lambda: _as_stored(table, choice), _UNREADABLE)
+        # Text that Dask would have made of objects declares nothing.
+        is_made = stored is not table and declared.unit_kind == Kind.TEXT
+        kind = None if is_made else declared.unit_kind
     # Once for all passes: Dask may cut other partitions for other columns.
-    partitions = read_or_refuse(lambda: table[labels].to_delayed(), _UNREADABLE)
+    partitions = read_or_refuse(lambda: partitions_of(stored[labels]), _UNREADABLE)
     unknown = [math.nan] * len(partitions)
-    return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)))
+    return DaskSource(choice, partitions, unknown, scheduler, tuple(map(str, labels)), kind)
+
+
+def _as_stored(table: Any, choice: Choice) -> Any:
+    """Return a frame whose unit column comes as it is stored, or refuse files of two types."""
+    place, name = choice.unit_column
+    unit = str(table.columns[place])
+    for columns, fragments in parquet_files(table):
+        from dpcov.sensitive.sources.arrow_columns import stored_alike
+
+        # Under another name it may be any of them.
+        labels = [unit] if unit in columns else columns
+        if not all(stored_alike(fragments, label) for label in labels):
+            raise refuse_mixture(name)
+    return keep_objects(table)
 
 
 def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
@@ -70,7 +95,8 @@ def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
     partitions = read_or_refuse(
         lambda: chosen.rechunk({1: -1}).to_delayed().ravel().tolist(), _UNREADABLE
     )
-    return DaskSource(choice, partitions, table.chunks[0], scheduler)
+    kind = as_keys(np.empty(0, table.dtype), "").kind
+    return DaskSource(choice, partitions, table.chunks[0], scheduler, unit_kind=kind)
 
 
 class DaskSource:
@@ -88,6 +114,13 @@ class DaskSource:
         Who computes them.
     labels : tuple of str, optional
         What the columns of a partition are called, if they have names.
+    unit_kind : str, optional
+        The kind of keys that the collection declares.
+
+    Notes
+    -----
+    Claim P20. A worker meets the unit column of its own partitions alone, in the type that
+    these happen to store it in: kinds are compared here, where the keys of all come together.
     """
 
     def __init__(
@@ -97,11 +130,13 @@ class DaskSource:
         known: Sequence[float],
         scheduler: Scheduler | None,
         labels: tuple[str, ...] | None = None,
+        unit_kind: str | None = None,
     ) -> None:
         from dpcov.sensitive.schedulers import current_scheduler
 
         self.columns = choice.names
         self._choice, self._partitions, self._labels = choice, partitions, labels
+        self._unit_kind = unit_kind
         self._scheduler = current_scheduler() if scheduler is None else scheduler
         self._order: KeyOrder | None = None
         self._lengths = self._count(known)
@@ -112,14 +147,16 @@ class DaskSource:
         """Refuse: partitions are read by a scheduler, where they are."""
         raise AssertionError("unreachable: a Dask collection is read piece by piece")
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield whose the rows of each partition are; the workers send them here."""
         _, name = self._choice.unit_column
         pieces = self._pieces(None)
         tasks = [(read_keys, piece, piece_rows, size) for piece, piece_rows in pieces]
         order = KeyOrder()
         runs = (run for found in self._run("units", tasks) for run in found)
-        for keys in check_keys(runs, n_rows=self._length, name=name, of="X"):
+        for keys in check_keys(
+            runs, n_rows=self._length, name=name, of="X", declared=self._unit_kind
+        ):
             order.add(keys)
             yield keys
         self._order = order
@@ -184,7 +221,9 @@ class Partition:
             raise InputError(
                 "A partition of X has other columns than X declares, or in another order."
             )
-        source = _open_partition(computed, Wanted(names, unit=self.unit))
+        # What an empty partition says of its types means nothing: pandas often says object.
+        rows = computed if computed.shape[0] else np.empty((0, len(names)))
+        source = _open_partition(rows, Wanted(names, unit=self.unit))
         if source.n_rows != self.n_rows:
             raise InputError(
                 "X changed while it was read: a partition has another number of rows than when "
@@ -198,7 +237,7 @@ def count_rows(computed: Any) -> int:
     return int(computed.shape[0])
 
 
-def read_keys(piece: Piece, computed: Any, size: int) -> list[npt.NDArray[Any]]:
+def read_keys(piece: Piece, computed: Any, size: int) -> list[Keys]:
     """Return whose the rows of a partition are."""
     return list(piece.open(computed).unit_keys(size))
 

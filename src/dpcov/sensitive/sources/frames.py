@@ -16,7 +16,9 @@ import numpy.typing as npt
 from dpcov.sensitive.sources.batches import BatchSource
 from dpcov.sensitive.sources.blocks import batch_rows
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.key_cells import Kind, float_kind
 from dpcov.sensitive.sources.keys import (
+    Keys,
     as_keys,
     check_keys,
     refuse_missing_unit,
@@ -34,6 +36,16 @@ _FAILED = (
 )
 
 _KEY_TYPES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object)
+
+_DECLARED = {
+    nw.Boolean: Kind.TRUTH,
+    nw.String: Kind.TEXT,
+    nw.Binary: Kind.BYTES,
+    nw.Decimal: Kind.DECIMAL,
+    nw.Date: Kind.DATE,
+    nw.Time: Kind.TIME,
+    nw.Duration: Kind.DURATION,
+}
 
 
 class FrameSource:
@@ -56,7 +68,7 @@ class FrameSource:
                 block[:, index] = _read_numbers(columns[place], self.columns[index])
             yield block
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys."""
         unit, name = self.choice.unit_column
         column = self._frame[:, unit]
@@ -64,6 +76,14 @@ class FrameSource:
             _read_keys(column[start : start + size], name) for start in range(0, self._length, size)
         )
         return check_keys(runs, n_rows=self._length, name=name, of="X")
+
+    @property
+    def unit_kind(self) -> str | None:
+        """The kind of keys that the type of the unit column declares, or None."""
+        column = self._frame[:, self.choice.unit_column[0]]
+        if getattr(column.to_native(), "dtype", None) == np.dtype(object):
+            return None  # narwhals takes an empty column of them for text
+        return _declared_kind(column.dtype)
 
     def split(self, parts: int) -> Split:
         """Return about `parts` pieces of equal length."""
@@ -116,7 +136,7 @@ class LazySource(BatchSource):
     def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
         return _read_numbers(column, name)
 
-    def _keys(self, column: Any, name: str) -> npt.NDArray[Any]:
+    def _keys(self, column: Any, name: str) -> Keys:
         return _read_keys(column, name)
 
 
@@ -167,6 +187,17 @@ def _choose(
     return choice
 
 
+def _declared_kind(dtype: nw.dtypes.DType) -> str | None:
+    """Return the kind of keys of a type, or None if cells of several kinds are of this type."""
+    if dtype.is_integer():
+        return Kind.WHOLE
+    if dtype.is_float():
+        return float_kind(np.dtype(type(dtype).__name__.lower()))
+    if dtype == nw.Datetime:
+        return Kind.MOMENT if getattr(dtype, "time_zone", None) is None else Kind.INSTANT
+    return next((kind for own, kind in _DECLARED.items() if dtype == own), None)
+
+
 def _read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     """Return a numeric or boolean column as an array, nulls as NaN."""
 
@@ -183,7 +214,7 @@ def _read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     return read_or_refuse(convert, f"Column {name!r} of type {kind} cannot be read as numbers.")
 
 
-def _read_keys(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
+def _read_keys(column: nw.Series[Any], name: str) -> Keys:
     """Return the unit column as keys."""
     if nw.dependencies.is_pyarrow_chunked_array(column.to_native()):
         from dpcov.sensitive.sources.arrow_columns import read_arrow_keys
@@ -200,4 +231,5 @@ def _read_keys(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
     if cells is None:
         raise refuse_missing_unit(name)
-    return as_keys(cells, name)
+    in_zone = getattr(column.dtype, "time_zone", None) is not None
+    return as_keys(cells, name, in_zone=in_zone)

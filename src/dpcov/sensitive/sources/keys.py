@@ -2,18 +2,20 @@
 
 Owns what makes two rows one person's: their keys are equal. To take two people for one
 only costs them some rows, but to take one person for two breaks the promise. Hence keys
-are the cells themselves, never codes or hashes of a batch; a missing cell is refused,
-since it may be anybody; and so is a column that mixes text and numbers, where a person
-may be both 7 and "7". Text is compared letter by letter: "ann" and "Ann " are two people.
+are the cells themselves, never codes or hashes of a batch, in one form for each kind. One
+rule holds wherever they come from: all keys of a table are of one kind. Missing cells are
+refused, since they may be anybody; and so is a table that mixes kinds, in one column or
+from one piece to the next, where a person may be both 7 and "7", or 0.1 in 32 bits and in 64.
+Text is compared letter by letter: "ann" and "Ann " are two people, and so is a letter with
+an accent that is written as one character, and as two.
 """
 
 from __future__ import annotations
 
 import datetime
-import uuid
-import zlib
+import math
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,154 +23,205 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.sources.blocks import expect_rows
+from dpcov.sensitive.sources.key_cells import FIRST_DAY, STEPS, Kind, float_kind, read_cell
+from dpcov.sensitive.sources.refusals import read_or_refuse
 
-__all__ = ["KeyOrder", "as_keys", "check_keys", "refuse_missing_unit", "refuse_unit_type"]
+__all__ = [
+    "Keys",
+    "OneKind",
+    "as_keys",
+    "check_keys",
+    "refuse_missing_unit",
+    "refuse_mixture",
+    "refuse_unit_type",
+]
 
-# Their equality is that of their contents, unlike that of any object.
-_COMPARABLE = (
-    str,
-    bytes,
-    int,
-    float,
-    Decimal,
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-    uuid.UUID,
-    np.number,
-    np.bool_,
-)
+# Types whose cells are keys as they are, which saves a look at each.
+_PLAIN = {str: Kind.TEXT, bytes: Kind.BYTES, int: Kind.WHOLE}
 
 
-def as_keys(cells: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Return the cells of the unit column as keys: numbers, or an array of objects.
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """Whose some rows are.
+
+    Parameters
+    ----------
+    cells : ndarray
+        Numbers or Python objects. Two of one kind are one person's exactly when they are
+        equal. Times are whole nanoseconds, dates whole days.
+    kind : str or None
+        What they are, one of `Kind`. None if there are none, of a type that tells nothing.
+    step : int
+        How many nanoseconds a time is apart from the next that its type can store.
+    """
+
+    cells: npt.NDArray[Any]
+    kind: str | None
+    step: int = 1
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def kept(self, mask: npt.NDArray[np.bool_]) -> Keys:
+        """Return some of them."""
+        return replace(self, cells=self.cells[mask])
+
+    def __repr__(self) -> str:
+        # They are cells, and schedulers write what a task returns into their logs.
+        return "Keys()"
+
+
+def as_keys(cells: npt.NDArray[Any], name: str, *, in_zone: bool = False) -> Keys:
+    """Return the cells of the unit column as keys.
+
+    Parameters
+    ----------
+    cells : ndarray
+        As they are stored.
+    name : str
+        What the column is called.
+    in_zone : bool
+        Whether moments are those of a time zone, in UTC.
 
     Examples
     --------
-    >>> as_keys(np.array([7.0, -0.0]), "person") == as_keys(np.array([7, 0]), "person")
-    array([ True,  True])
+    >>> as_keys(np.array(["2020-01-01"], "M8[us]"), "day").cells
+    array([1577836800000000000])
     """
     kind = cells.dtype.kind
-    if kind in "biu":
-        return cells
+    if kind == "b":
+        return Keys(cells, Kind.TRUTH)
+    if kind in "iu":
+        return Keys(cells, Kind.WHOLE)
     if kind == "f":
         if np.isnan(cells).any():
             raise refuse_missing_unit(name)
-        return cells
+        return Keys(cells, float_kind(cells.dtype))
     if kind in "mM":
-        if np.isnat(cells).any():
-            raise refuse_missing_unit(name)
-        return cells.view(np.int64)
+        return _read_times(cells, name, in_zone)
     if kind in "US":
-        return cells.astype(object)
+        return Keys(cells.astype(object), Kind.TEXT if kind == "U" else Kind.BYTES)
     if kind == "O":
-        return cells
+        return read_or_refuse(
+            lambda: _read_objects(cells, name), f"Unit column {name!r} cannot be read."
+        )
     raise refuse_unit_type(name, cells.dtype.type.__name__)
 
 
+def _read_times(cells: npt.NDArray[Any], name: str, in_zone: bool) -> Keys:
+    if np.isnat(cells).any():
+        raise refuse_missing_unit(name)
+    unit, count = np.datetime_data(cells.dtype)
+    is_moment = cells.dtype.kind == "M"
+    # Not a view: the bytes may be in either order.
+    whole = cells.astype(np.int64)
+    if is_moment and (unit, count) == ("D", 1):
+        return Keys(whole, Kind.DATE)
+    if unit not in STEPS:
+        raise refuse_unit_type(name, cells.dtype.name)
+    step = count * STEPS[unit]
+    if np.abs(whole, dtype=np.float64).max(initial=0.0) * step >= 2.0**62:
+        whole = whole.astype(object)  # nanoseconds of year 9999 need more than 64 bits
+    kind = (Kind.INSTANT if in_zone else Kind.MOMENT) if is_moment else Kind.DURATION
+    return Keys(whole * step, kind, step)
+
+
+def _read_objects(cells: npt.NDArray[Any], name: str) -> Keys:
+    types = set(map(type, cells))
+    if not types:
+        return Keys(cells, None)
+    if len(types) == 1 and (plain := _PLAIN.get(next(iter(types)))) is not None:
+        return Keys(cells, plain)
+    if types == {datetime.date}:  # as pandas has them
+        days = np.fromiter(map(datetime.date.toordinal, cells), np.int64, len(cells))
+        return Keys(days - FIRST_DAY, Kind.DATE)
+    read = [read_cell(cell) for cell in cells]
+    kinds = {cell.kind for cell in read}
+    if Kind.MISSING in kinds:
+        raise refuse_missing_unit(name)
+    if len(kinds) > 1 or Kind.OTHER in kinds:
+        raise refuse_mixture(name)
+    keys = np.empty(len(cells), dtype=object)
+    keys[:] = [cell.key for cell in read]
+    return Keys(keys, kinds.pop(), math.lcm(*{cell.step for cell in read}))
+
+
+class OneKind:
+    """Refuses keys of another kind than those before, from wherever they come.
+
+    Parameters
+    ----------
+    name : str
+        What the unit column is called.
+    declared : str, optional
+        The kind that the table declares. By default that of the first keys.
+
+    Notes
+    -----
+    Claim P20. Keys of one kind are exact, so that those of one cell are equal however it is
+    stored: whole numbers of any width, text with or without categories, times in any unit.
+    Where a type may have rounded a cell that another type kept, the two are refused: floats of
+    two widths or beside whole numbers, and times with digits that a coarser unit of the
+    same table cannot store.
+
+    Examples
+    --------
+    >>> one = OneKind("person")
+    >>> one.check(as_keys(np.array([7], np.int64), "person"))
+    >>> one.check(as_keys(np.array([7], np.uint8), "person"))
+    >>> one.check(as_keys(np.array(["7"]), "person"))
+    Traceback (most recent call last):
+    dpcov.errors.InputError: Unit column 'person' must hold cells of one kind...
+    """
+
+    def __init__(self, name: str, declared: str | None = None) -> None:
+        self._name, self._kind = name, declared
+        self._step, self._divisor = 1, 0
+
+    def check(self, keys: Keys) -> None:
+        """Take the next keys into account, or refuse them."""
+        if len(keys) == 0:  # nobody: what an empty piece is said to store means nothing
+            return
+        if self._kind is None:
+            self._kind = keys.kind
+        if keys.kind != self._kind:
+            raise refuse_mixture(self._name)
+        if keys.kind in Kind.STEPPED:
+            self._step = math.lcm(self._step, keys.step)
+            self._divisor = math.gcd(self._divisor, int(np.gcd.reduce(keys.cells)))
+            if self._divisor % self._step:
+                raise refuse_mixture(self._name)
+
+
 def check_keys(
-    runs: Iterable[npt.NDArray[Any]], *, n_rows: int, name: str, of: str
-) -> Iterator[npt.NDArray[Any]]:
+    runs: Iterable[Keys], *, n_rows: int, name: str, of: str, declared: str | None = None
+) -> Iterator[Keys]:
     """Yield runs of keys, and refuse a mixture of kinds, or another number of rows.
 
     Parameters
     ----------
-    runs : iterable of ndarray
-        The keys.
+    runs : iterable of Keys
+        The keys, from one place or from many.
     n_rows : int
         How many there must be.
     name, of : str
         What the column and the table are called.
+    declared : str, optional
+        The kind that the table declares.
     """
-    seen: set[type] = set()
+    one = OneKind(name, declared)
     for keys in expect_rows(runs, n_rows, of):
-        if keys.dtype == object:
-            if any(key != key for key in keys.tolist()):  # what is not itself is missing
-                raise refuse_missing_unit(name)
-            seen.update(map(type, keys))
-            if len(seen) > 1 or not all(issubclass(kind, _COMPARABLE) for kind in seen):
-                raise InputError(
-                    f"Unit column {name!r} must hold cells of one kind: text, whole numbers or "
-                    "dates. Otherwise one person could be written in two ways and count as two. "
-                    "Convert all of its cells to text."
-                )
+        one.check(keys)
         yield keys
 
 
-class KeyOrder:
-    """A digest of keys and their places, however they are cut into runs.
-
-    Rows and keys are read one after the other. If the table changed in between, or came
-    in another order as a query may, then rows would be taken for other people's. It is a sum
-    over rows, so that digests of the pieces of a table, made in several processes, add up
-    to that of the whole.
-
-    Parameters
-    ----------
-    start : int, default 0
-        The place of the first key that will be added.
-
-    Examples
-    --------
-    >>> one, other = KeyOrder(), KeyOrder()
-    >>> one.add(np.array(["ann", "bob"], dtype=object))
-    >>> other.add(np.array(["ann"], dtype=object))
-    >>> one == other
-    False
-    >>> other.add(np.array(["bob"], dtype=object))
-    >>> one == other
-    True
-    """
-
-    def __init__(self, start: int = 0) -> None:
-        self._next, self._total = start, 0
-
-    @classmethod
-    def of(cls, runs: Iterable[npt.NDArray[Any]], start: int = 0) -> KeyOrder:
-        """Return the digest of runs of keys, the first of which is at place `start`."""
-        order = cls(start)
-        for keys in runs:
-            order.add(keys)
-        return order
-
-    def add(self, keys: npt.NDArray[Any]) -> None:
-        """Take the next keys into account."""
-        places = np.arange(self._next, self._next + len(keys), dtype=np.uint64)
-        # A key must not be worth nothing, nor two keys in each other's places the same.
-        words = _mix(_words(keys)) * _mix(places)
-        self._total = (self._total + int(words.sum(dtype=np.uint64))) % 2**64
-        self._next += len(keys)
-
-    def __add__(self, other: object) -> KeyOrder:
-        if not isinstance(other, KeyOrder):
-            return NotImplemented
-        both = KeyOrder(max(self._next, other._next))
-        both._total = (self._total + other._total) % 2**64
-        return both
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, KeyOrder) and self._total == other._total
-
-    __hash__ = None  # type: ignore[assignment]  # it changes
-
-
-def _words(keys: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return a number for each key that is the same in every process, as `hash` is not."""
-    if keys.dtype.kind in "biu":
-        return keys.astype(np.int64).view(np.uint64)
-    if keys.dtype.kind == "f":
-        return keys.astype(np.float64).view(np.uint64)
-    texts = (key if isinstance(key, str) else repr(key) for key in keys.tolist())
-    codes = (zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts)
-    return np.fromiter(codes, np.uint64, len(keys))
-
-
-def _mix(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Scatter numbers over all odd 64-bit ones: the finalizer of splitmix64."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (words ^ (words >> np.uint64(31))) | np.uint64(1)
+def refuse_mixture(name: str) -> InputError:
+    """Return the refusal of a person who may be written in two ways, for the caller to raise."""
+    return InputError(
+        f"Unit column {name!r} must hold cells of one kind, and of one type in all pieces of X: "
+        "text, whole numbers or dates. Otherwise one person could be written in two ways and "
+        "count as two. Convert all of its cells to text."
+    )
 
 
 def refuse_missing_unit(name: str) -> MissingValueError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrow import ArrowBatchSource
-from dpcov.sensitive.sources.arrow_columns import choose_from_schema, import_pyarrow, key_type
+from dpcov.sensitive.sources.arrow_columns import choose_from_schema, finest_type, import_pyarrow
 from dpcov.sensitive.sources.blocks import batch_rows
 from dpcov.sensitive.sources.choice import Choice, Wanted
 from dpcov.sensitive.sources.pieces import FilePiece, Split, even_runs
@@ -33,32 +33,32 @@ class ParquetSource(ArrowBatchSource):
 
     def __init__(self, files: Sequence[Path], wanted: Wanted) -> None:
         import_pyarrow()
-        self._files = tuple(files)
+        read = [(path, *read_schema(path)) for path in files]
+        # An empty file has no cells, and pandas often writes them with other types.
+        filled = [each for each in read if each[2]] or read[:1]
+        self._files = tuple(path for path, _, _ in filled)
         self._groups: tuple[tuple[int, ...] | None, ...] = (None,) * len(self._files)
-        schema, n_rows = read_schema(self._files[0])
+        first, schema, _ = filled[0]
         self._labels = tuple(schema.names)
-        choice = choose_from_schema(schema, wanted, of=self._files[0].name)
-        for path in self._files[1:]:
-            sibling, count = read_schema(path)
-            self._check_sibling(sibling, path, schema, choice)
-            n_rows += count
-        super().__init__(choice, n_rows, self._files[0].name)
+        choice = choose_from_schema(schema, wanted, of=first.name)
+        for path, sibling, count in read:
+            if sibling.names != schema.names:
+                raise InputError(
+                    f"{path.name} has other columns than {first.name}, or in another order. Files "
+                    "of one folder must agree."
+                )
+            if count:
+                self._check_types(sibling, path, schema, choice)
+        super().__init__(choice, sum(count for _, _, count in read), first.name)
 
-    def _check_sibling(
-        self, schema: pa.Schema, path: Path, first: pa.Schema, choice: Choice
-    ) -> None:
+    def _check_types(self, schema: pa.Schema, path: Path, first: pa.Schema, choice: Choice) -> None:
         other = self._files[0].name
-        if schema.names != first.names:
-            raise InputError(
-                f"{path.name} has other columns than {other}, or in another order. Files of one "
-                "folder must agree."
-            )
         # Columns that are not read may differ, and categories are the same people as text.
         types, others = first.types, schema.types  # Arrow makes a new list each time
         pairs = [(place, others[place], types[place]) for place in choice.places]
         if choice.unit is not None:
             unit = choice.unit
-            pairs.append((unit, key_type(others[unit]), key_type(types[unit])))
+            pairs.append((unit, finest_type(others[unit]), finest_type(types[unit])))
         for place, here, there in pairs:
             if here != there:
                 raise InputError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import InputError
-from dpcov.sensitive.sources.keys import KeyOrder
+from dpcov.sensitive.sources.key_order import KeyOrder
 
 if TYPE_CHECKING:
     from dpcov.sensitive.sources import Rows, RowSource

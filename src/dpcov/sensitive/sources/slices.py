@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from dpcov.sensitive.sources.choice import Choice
-from dpcov.sensitive.sources.keys import as_keys, check_keys
+from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys
 
-__all__ = ["SlicedSource"]
+__all__ = ["SlicedSource", "within_floats"]
+
+_FLOAT = np.dtype(np.float64)
 
 
 class SlicedSource(ABC):
@@ -37,17 +40,34 @@ class SlicedSource(ABC):
         # A list of places copies, and `slice(None)` does not.
         places = slice(None) if self._choice.is_whole else list(self._choice.places)
         for start in range(0, self._length, size):
-            yield self._read(slice(start, start + size), places)
+            yield within_floats(self._read(slice(start, start + size), places))
 
-    def unit_keys(self, size: int) -> Iterator[npt.NDArray[Any]]:
+    def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys."""
-        unit, name = self._choice.unit_column
-        runs = (
-            as_keys(self._read(slice(start, start + size), [unit])[:, 0], name)
-            for start in range(0, self._length, size)
-        )
+        _, name = self._choice.unit_column
+        runs = (self._keys(slice(start, start + size)) for start in range(0, self._length, size))
         return check_keys(runs, n_rows=self._length, name=name, of=self._name)
+
+    def _keys(self, rows: slice) -> Keys:
+        unit, name = self._choice.unit_column
+        return as_keys(self._read_unit(rows, unit, name), name)
+
+    def _read_unit(self, rows: slice, place: int, name: str) -> npt.NDArray[Any]:
+        """Return the unit column of some rows, as it is stored."""
+        return self._read(rows, [place])[:, 0]
 
     @abstractmethod
     def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
         """Return some columns of some rows."""
+
+
+def within_floats(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return longer floats than float64 as float64: what is there and leaves them is far away."""
+    if block.dtype.kind != "f" or block.dtype.itemsize <= _FLOAT.itemsize:
+        return block
+    # Overflow is meant, and a warning about it would be about the data.
+    with np.errstate(all="ignore"):
+        cells = block.astype(_FLOAT)
+        most = np.finfo(_FLOAT).max
+        np.clip(cells, -most, most, out=cells, where=np.isfinite(block))
+    return cells
