@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcov.errors import MissingValueError, ParameterError
-from dpcov.sensitive.rows import Grid, _enforce_norm, quantize_rows, squared_norms
+from dpcov.exact.grid import Grid
+from dpcov.sensitive.rows import _enforce_norm, quantize_rows, squared_norms
 
 GRID = Grid(row_norm=1.0, bits=20)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.local.integers import IntegerNoise, triangle_size
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
 
 __all__ = ["noisy_products"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.selection import select_largest
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.selection import select_largest
 from dpcov.parameters import check_number
 from dpcov.sensitive.norm_counts import NormCounts
 
