@@ -12,10 +12,10 @@ import numpy as np
 
 import dpcov
 from benchmarks.measure import Table, best_times, peak_memory
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
+from dpcov.exact.grid import Grid
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.sensitive.gram import Gram
-from dpcov.sensitive.rows import Grid
 
 __all__ = ["tables"]
 

@@ -12,6 +12,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.bisection import bracket
+
 __all__ = ["bonferroni_cutoff", "dense_detectable", "pairs_detectable"]
 
 _FAMILY_ERROR = 0.05
@@ -97,11 +99,7 @@ def pairs_detectable(
 
     if chance(1.0) < power:
         return math.inf
-    low, high = 0.0, 1.0
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if chance(middle) >= power else (middle, high)
-    return high
+    return bracket(lambda correlation: chance(correlation) >= power, 0.0, 1.0, width=1e-12)[1]
 
 
 def bonferroni_cutoff(n_columns: int) -> float:
@@ -119,12 +117,11 @@ def _selection_bar(n_columns: int, n_terms: int, max_pairs: int, scale: float) -
         return -math.inf
     values, weights = _normal_nodes()
     scores = math.sqrt(n_terms) * np.abs(values)
-    low, high = -100 * scale, 10 * math.sqrt(n_terms) + 100 * scale
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        share = float(weights @ _exceeds(scores, middle, scale))
-        low, high = (middle, high) if share * n_pairs > max_pairs else (low, middle)
-    return high
+
+    def few_exceed(bar: float) -> bool:
+        return float(weights @ _exceeds(scores, bar, scale)) * n_pairs <= max_pairs
+
+    return bracket(few_exceed, -100 * scale, 10 * math.sqrt(n_terms) + 100 * scale)[1]
 
 
 def _exceeds(scores: Array, bar: float, scale: float) -> Array:

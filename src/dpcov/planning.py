@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpcov.bisection import smallest_count
 from dpcov.detection import dense_detectable
 from dpcov.errors import ParameterError
 from dpcov.local import Plan as LocalPlan
@@ -126,16 +127,12 @@ probability one half, one of 0.26 with probability 0.9.
             shown = outlook.shown_half if power == 0.5 else outlook.shown_most
             return shown <= wanted
 
-        high = 4
-        while not is_enough(high):
-            high *= 2
-            if high > _MOST_ROWS:
-                raise ParameterError(f"No number of rows up to 2^40 shows {wanted:g}.")
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if is_enough(middle) else (middle, high)
-        return high
+        return smallest_count(
+            is_enough,
+            start=4,
+            most=_MOST_ROWS,
+            otherwise=f"No number of rows up to 2^40 shows {wanted:g}.",
+        )
 
     def __str__(self) -> str:
         who = "people" if self._is_local else "rows"

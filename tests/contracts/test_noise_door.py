@@ -8,21 +8,21 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "dpcov"
 DOOR = "mechanisms/noise.py"
 SAMPLERS = {"draw_rounded_gaussian", "select_largest"}
-DRAWING = {"mechanisms.rounded_gaussian", "mechanisms.selection"}
+DRAWING = {"exact.rounded_gaussian", "exact.selection"}
 # Who reads a stream of random words: samplers, and seeds of a pairing that no row decides.
 READERS = {
-    "mechanisms/rounded_gaussian.py",
-    "mechanisms/selection.py",
+    "exact/rounded_gaussian.py",
+    "exact/selection.py",
     "mechanisms/door.py",
     "mechanisms/dense.py",
     "local/cap.py",
 }
 # Generators of numpy: pairings of rows, whose seeds come from the stream.
 PAIRINGS = {"sensitive/signs.py", "sensitive/working.py"}
-ROOMS = ("mechanisms", "sensitive", "local")
+ROOMS = ("exact", "mechanisms", "sensitive", "local")
 RANDOM = {"random", "secrets", "urandom", "default_rng"}
 # A key for each stream; probes that check products and are forgotten.
-KEYS = {"mechanisms/randomness.py", "sensitive/products.py", "local/sums.py"}
+KEYS = {"exact/randomness.py", "exact/products.py"}
 
 
 def imports_sampler(tree):
@@ -77,10 +77,10 @@ def test_rooms_that_see_rows_have_no_other_randomness():
 @pytest.mark.parametrize(
     ("text", "is_found"),
     [
-        ("from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian", imports_sampler),
-        ("from dpcov.mechanisms.selection import selection_scale, select_largest", imports_sampler),
-        ("from dpcov.mechanisms import rounded_gaussian", imports_samplers_module),
-        ("import dpcov.mechanisms.selection", imports_samplers_module),
+        ("from dpcov.exact.rounded_gaussian import draw_rounded_gaussian", imports_sampler),
+        ("from dpcov.exact.selection import select_largest", imports_sampler),
+        ("from dpcov.exact import rounded_gaussian", imports_samplers_module),
+        ("import dpcov.exact.selection", imports_samplers_module),
         ("noise = stream.words(3)", lambda tree: "words" in attributes(tree)),
         ("np.random.default_rng(0)", lambda tree: RANDOM & attributes(tree)),
     ],

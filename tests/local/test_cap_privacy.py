@@ -17,12 +17,13 @@ from scipy import stats
 
 from dpcov import local
 from dpcov.errors import ParameterError
+from dpcov.exact.grid import Grid
+from dpcov.exact.randomness import RandomStream
 from dpcov.local import cap as device
 from dpcov.local import expansion
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import Cap, cap_epsilon, plan_cap
 from dpcov.privacy.cap import COIN, MAX_COLUMNS, _distance
-from dpcov.sensitive.rows import Grid, quantize_rows
+from dpcov.sensitive.rows import quantize_rows
 
 SEEDS = 256
 

@@ -12,10 +12,10 @@ from scipy import stats
 import dpcov
 from dpcov import local
 from dpcov.errors import MalformedReportError, ParameterError
+from dpcov.exact.randomness import RandomStream
 from dpcov.local import integers
 from dpcov.local.gaussian import noisy_products
 from dpcov.local.report import parse_reports
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 
 EPSILON, DELTA, RUNS = 2.0, 0.3, 5000

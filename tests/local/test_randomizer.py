@@ -8,7 +8,7 @@ import pytest
 
 from dpcov import local
 from dpcov.errors import DpcovError, InputError, MissingValueError, ParameterError
-from dpcov.mechanisms.randomness import RandomStream
+from dpcov.exact.randomness import RandomStream
 
 PLAN = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
 STRICT = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, missing="refuse")

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcov.errors import ParameterError
+from dpcov.exact import triangle
+from dpcov.exact.grid import Grid
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms import second_moment
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
-from dpcov.sensitive import triangle
 from dpcov.sensitive.gram import Gram
-from dpcov.sensitive.rows import Grid
 
 GRID = Grid(row_norm=1.0, bits=20)
 rows = hnp.arrays(np.float64, 4, elements=st.floats(-1e3, 1e3))
@@ -178,7 +178,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_panels(monkeypatch, ent
     plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=50, row_norm=1.0)
     table = np.random.default_rng(0).normal(size=(50, size))
     sums = Gram.from_rows(table, grid=plan.grid)
-    assert (len(sums.triangle.transport()) == 1) == (entries == 10_000)
+    assert (len(list(sums.triangle.panels())) == 1) == (entries == 10_000)
     names, stream = tuple(map(str, range(size))), RandomStream.from_seed(1)
     matrix = release_gram(sums, plan, columns=names, stream=stream).matrix
     expected = plain_release(sums.sums, plan, RandomStream.from_seed(1), band)

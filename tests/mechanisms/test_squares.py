@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.randomness import RandomStream
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.squares import (
     plan_squares,
     release_mean_squares,

@@ -11,10 +11,10 @@ from distributed.protocol import deserialize, serialize, serialize_bytelist
 from distributed.spill import SpillBuffer
 
 from dpcov.errors import EngineError, InputError, MissingValueError, SensitiveDataError
+from dpcov.exact.grid import Grid
 from dpcov.sensitive.carried import Carried, Refused, add_carried, allow_transport, run_guarded
 from dpcov.sensitive.gram import Gram, GramKernel
 from dpcov.sensitive.norm_counts import NormKernel
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.signs import SignKernel, Squares
 from dpcov.sensitive.sources.key_order import KeyOrder
 from dpcov.sensitive.sources.keys import as_keys

@@ -7,15 +7,15 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from dpcov.errors import InputError, MissingValueError, ParameterError
+from dpcov.exact.grid import Grid
+from dpcov.exact.threads import blas_threads
 from dpcov.sensitive import dask_engine
 from dpcov.sensitive.dask_engine import DaskEngine
 from dpcov.sensitive.engine import SerialEngine, choose_engine
 from dpcov.sensitive.gram import Gram, GramKernel
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.schedulers import ThreadScheduler, choose_scheduler, make_tasks
 from dpcov.sensitive.signs import SignKernel
 from dpcov.sensitive.sources import open_source
-from dpcov.sensitive.threads import blas_threads
 from dpcov.sensitive.working import DifferenceSource
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))

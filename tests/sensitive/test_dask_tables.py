@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse
 
 from dpcov.errors import InputError, MissingValueError
+from dpcov.exact.grid import Grid
 from dpcov.sensitive.dask_engine import DaskEngine
 from dpcov.sensitive.gram import Gram, GramKernel
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.schedulers import ThreadScheduler
 from dpcov.sensitive.sources import is_streamed, open_source
 from dpcov.sensitive.units import limit_rows

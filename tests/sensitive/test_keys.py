@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcov.errors import InputError, MissingValueError
+from dpcov.exact.grid import Grid
 from dpcov.sensitive.dask_engine import DaskEngine
 from dpcov.sensitive.engine import SerialEngine
 from dpcov.sensitive.gram import GramKernel
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.schedulers import ThreadScheduler
 from dpcov.sensitive.sources import open_source
 from dpcov.sensitive.sources.keys import as_keys

@@ -22,10 +22,10 @@ import pytest
 
 import dpcov
 from dpcov.errors import InputError
+from dpcov.exact.grid import Grid
 from dpcov.sensitive.dask_engine import DaskEngine
 from dpcov.sensitive.engine import SerialEngine
 from dpcov.sensitive.gram import GramKernel
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.schedulers import ClientScheduler, ThreadScheduler
 from dpcov.sensitive.sources import open_source
 from dpcov.sensitive.sources.key_cells import Kind

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcov.errors import MissingValueError, ParameterError
+from dpcov.exact.grid import Grid
 from dpcov.sensitive import rows as rows_module
-from dpcov.sensitive.rows import Grid, _enforce_norm, quantize_rows, squared_norms
+from dpcov.sensitive.rows import _enforce_norm, quantize_rows, squared_norms
 from wiring.planting import plant
 
 GRID = Grid(row_norm=1.0, bits=20)

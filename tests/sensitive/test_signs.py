@@ -16,8 +16,8 @@ from dpcov.errors import (
     ParameterError,
     SensitiveDataError,
 )
+from dpcov.exact.grid import Grid
 from dpcov.sensitive import signs
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.signs import CoMovement, Squares, block_rows
 
 SQUARES = Squares(Grid(row_norm=2.0, bits=10), cell_bound=300)

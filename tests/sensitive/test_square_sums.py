@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcov.errors import ParameterError, SensitiveDataError
+from dpcov.exact.grid import Grid
 from dpcov.sensitive.gram import Gram
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.square_sums import SquareKernel
 
 GRID = Grid(row_norm=1.0, bits=12)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import pairs as mechanism
 from dpcov.mechanisms import pairs_plan
 from dpcov.mechanisms.pairs import release_pairs
 from dpcov.mechanisms.pairs_plan import plan_pairs
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP
 from dpcov.sensitive.signs import CoMovement
 

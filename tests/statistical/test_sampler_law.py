@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 
 DRAWS = 400_000
 SCALES = [1, 2, 3, 10, 1000]

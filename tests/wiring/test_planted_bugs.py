@@ -147,9 +147,9 @@ BUGS = {
         {"heavy_tails": True},
     ),
     "too little noise off the diagonal": (
-        "mechanisms.rounded_gaussian:frobenius_scales",
-        "squared / 2",
-        "squared / 3",
+        "exact.scales:frobenius_scales",
+        "variance / 2",
+        "variance / 3",
         {},
     ),
     "the noise of other entries on the diagonal": (

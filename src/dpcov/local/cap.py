@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.exact.randomness import RandomStream
 from dpcov.local.expansion import SEED_BYTES, expand_normals
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import Cap
 
 __all__ = ["draw_seed", "draw_seeds", "draw_uniform", "in_cap", "lift_rows"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.exact.randomness import RandomStream
 from dpcov.local.integers import IntegerNoise
 from dpcov.mechanisms.noise import add_noise
-from dpcov.mechanisms.randomness import RandomStream
 
 __all__ = ["noisy_products"]
 

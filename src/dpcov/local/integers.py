@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MalformedReportError, ParameterError
-from dpcov.mechanisms.rounded_gaussian import MAX_SCALE, frobenius_scales
+from dpcov.exact.scales import MAX_SCALE, frobenius_scales
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, gaussian_scale, squared_unit_sensitivity
 

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError, ParameterError
+from dpcov.exact.grid import Grid
+from dpcov.exact.randomness import RandomStream
 from dpcov.local.cap import draw_seed, draw_seeds, draw_uniform, lift_rows
 from dpcov.local.gaussian import noisy_products
 from dpcov.local.integers import pack
 from dpcov.local.plan import Plan
 from dpcov.local.report import encode_reports
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.sensitive.rows import Grid, quantize_rows
+from dpcov.sensitive.rows import quantize_rows
 
 __all__ = ["randomize", "simulate_reports"]
 

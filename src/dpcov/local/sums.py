@@ -5,12 +5,13 @@ Owns the arithmetic of the collector: payloads → sums → averages in the unit
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InexactArithmeticError
+from dpcov.exact.products import CheckedProducts
+from dpcov.exact.triangle import Triangle
 from dpcov.local.expansion import (
     FRACTION_BITS,
     MAX_INTEGER,
@@ -18,10 +19,10 @@ from dpcov.local.expansion import (
     TABLE_SIZE,
     expand_integers,
 )
-from dpcov.local.integers import unpack
+from dpcov.local.integers import triangle_size, unpack
 from dpcov.local.plan import Plan
 
-__all__ = ["add_payloads", "largest_entry", "to_average"]
+__all__ = ["add_payloads", "largest_entry", "seeds_at_a_time", "to_average"]
 
 _BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
 
@@ -40,16 +41,10 @@ def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: Plan) ->
     plan : Plan
         The plan of the reports.
     """
-    size = plan.n_columns
     if plan.mechanism == "cap":
-        # Many reports for each product of p² entries, so that adding it costs little.
-        entries = min(_MAX_BLOCK_ENTRIES, max(_BLOCK_ENTRIES, 2 * size**2))
+        _add_cap(sums, payloads)
     else:
-        entries = _BLOCK_ENTRIES // size
-    at_a_time = max(1, entries // size)
-    for start in range(0, len(payloads), at_a_time):
-        block = payloads[start : start + at_a_time]
-        sums += _cap_sums(block, size) if plan.mechanism == "cap" else _gaussian_sums(block, plan)
+        _add_gaussian(sums, payloads, plan)
 
 
 def largest_entry(plan: Plan) -> int:
@@ -57,33 +52,42 @@ def largest_entry(plan: Plan) -> int:
     return MAX_INTEGER**2 if plan.mechanism == "cap" else plan.noise.largest
 
 
-def _cap_sums(seeds: npt.NDArray[np.uint8], size: int) -> Integers:
-    """Return Σ a aᵀ. A block has m rows, m p ≤ 2^24: every partial sum is exact."""
-    whole = expand_integers(seeds, size)
-    product = whole.T @ whole
-    result = product.astype(np.int64)
-    # Freivalds' check, modulo 2^64 and without BLAS: a wrong product passes with a probability
-    # of at most 2^(t−64), 2^t being the largest power of two that divides all errors.
-    probe = np.frombuffer(os.urandom(8 * size), dtype=np.int64)
-    integers = whole.astype(np.int64)
-    expected = np.einsum("i,ij->j", np.einsum("ij,j->i", integers, probe), integers)
-    if not np.array_equal(np.einsum("ij,j->i", result, probe), expected):
-        raise InexactArithmeticError(
-            "This machine's matrix product is not exact on integers below 2^53. Install numpy "
-            "with another BLAS."
-        )
-    return result
+def seeds_at_a_time(size: int) -> int:
+    """Return how many vectors make one product: m p ≤ 2^24, so that all partial sums are exact.
+
+    Many for each product of p² entries, so that adding it costs little.
+    """
+    entries = min(_MAX_BLOCK_ENTRIES, max(_BLOCK_ENTRIES, 2 * size**2))
+    return max(1, entries // size)
 
 
-def _gaussian_sums(payloads: npt.NDArray[np.uint8], plan: Plan) -> Integers:
-    """Return the sum of the triangles, mirrored."""
-    size = plan.n_columns
-    triangle = unpack(payloads, plan.noise).sum(axis=0)
-    sums = np.zeros((size, size), dtype=np.int64)
+def _add_cap(sums: Integers, seeds: npt.NDArray[np.uint8]) -> None:
+    """Add Σ a aᵀ over the vectors that seeds stand for."""
+    size = len(sums)
+    triangle = Triangle.zeros(size, np.int64)
+    products = CheckedProducts(triangle, np.float64)
+    for block in _blocks(seeds, seeds_at_a_time(size)):
+        whole = expand_integers(block, size)
+        products.add(whole, products.image(whole.astype(np.int64)))
+    sums += triangle.full()
+
+
+def _add_gaussian(sums: Integers, payloads: npt.NDArray[np.uint8], plan: Plan) -> None:
+    """Add the sum of the triangles, and mirror it."""
+    size = len(sums)
+    total = np.zeros(triangle_size(size), dtype=np.int64)
+    for block in _blocks(payloads, _BLOCK_ENTRIES // size**2):
+        total += unpack(block, plan.noise).sum(axis=0)
     above, beside = np.triu_indices(size)
-    sums[above, beside] = triangle
-    sums[beside, above] = triangle
-    return sums
+    sums[above, beside] += total
+    off_diagonal = above != beside
+    sums[beside[off_diagonal], above[off_diagonal]] += total[off_diagonal]
+
+
+def _blocks(payloads: npt.NDArray[np.uint8], at_a_time: int) -> Iterator[npt.NDArray[np.uint8]]:
+    step = max(1, at_a_time)
+    for start in range(0, len(payloads), step):
+        yield payloads[start : start + step]
 
 
 def to_average(sums: Integers, plan: Plan, n_reports: int) -> npt.NDArray[np.float64]:

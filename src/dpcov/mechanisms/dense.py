@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.errors import InputError, ParameterError
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.budget import Budget, plan_budget
 from dpcov.mechanisms.radius import PrivateRadius, choose_radius
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.mechanisms.squares import (
     SquaresPlan,

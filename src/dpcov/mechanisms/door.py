@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from dpcov.columns import Columns, Units
 from dpcov.errors import ParameterError, WeakPromiseWarning
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.dense import DenseOptions, release_dense
 from dpcov.mechanisms.options import Stated, public_vector, read_facts
 from dpcov.mechanisms.outlook import choose_mechanism
 from dpcov.mechanisms.pairs import release_pairs
 from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.radius import PrivateRadius
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.progress import show_progress
 from dpcov.releases import PairsRelease, Release

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import draw_rounded_gaussian
-from dpcov.mechanisms.selection import select_largest
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
+from dpcov.exact.selection import select_largest
 
 __all__ = ["add_noise", "select_largest"]
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import add_noise, select_largest
 from dpcov.mechanisms.pairs_plan import FINER_BITS, PairsPlan
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.sensitive.signs import CoMovement
 from dpcov.version import __version__

@@ -6,19 +6,23 @@ Owns everything that is decided before a row is read, from public facts alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcov.errors import ParameterError
+from dpcov.exact.grid import Grid, finest_grid
+from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.budget import split
-from dpcov.mechanisms.rounded_gaussian import round_scale_up
-from dpcov.mechanisms.selection import selection_scale
 from dpcov.parameters import check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, sign_sensitivity, squared_unit_sensitivity
-from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
-from dpcov.sensitive.gram import MAX_SUM_BITS
-from dpcov.sensitive.rows import Grid
+from dpcov.privacy.composition import (
+    Step,
+    gaussian_step,
+    selection_scale,
+    selection_step,
+    zcdp_budget,
+)
 from dpcov.sensitive.signs import Squares
 
 __all__ = ["DEFAULT_SHARES", "FINER_BITS", "PairsPlan", "plan_pairs"]
@@ -28,7 +32,6 @@ DEFAULT_SHARES = {"selection": 0.5, "values": 0.5, "variances": 0.1}
 
 # The grid of the released values is this much finer than counts: rounding costs nothing.
 FINER_BITS = 20
-_SQUARE_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -160,11 +163,10 @@ def plan_pairs(
     if all_pairs == 0:
         raise ParameterError("The pairs mechanism needs at least two columns.")
     n_terms = n_rows // 2 if differences else n_rows
-    squares = _plan_squares(row_norm, cell_bound, n_terms)
     taken = {
         "selection": count < all_pairs,
         "values": True,
-        "variances": squares is not None,
+        "variances": row_norm is not None,
     }
     rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
     budget = _split(rho, taken, shares)
@@ -175,13 +177,12 @@ def plan_pairs(
         else 0.0
     )
     value_scale = _gaussian_scale(Fraction(per_person**2 * count) * 4**FINER_BITS, budget["values"])
-    square_scale = (
-        _gaussian_scale(
-            _squared_square_sensitivity(squares, promise, rows_per_unit), budget["variances"]
-        )
-        if squares is not None
-        else 0
-    )
+
+    def square_variance(squares: Squares) -> Fraction:
+        squared = _squared_square_sensitivity(squares, promise, rows_per_unit)
+        return squared / (2 * Fraction(budget["variances"]))
+
+    squares, square_scale = _plan_squares(row_norm, cell_bound, n_terms, square_variance)
     return PairsPlan(
         promise=promise,
         n_rows=n_rows,
@@ -199,14 +200,27 @@ def plan_pairs(
     )
 
 
-def _plan_squares(row_norm: float | None, cell_bound: float | None, n_terms: int) -> Squares | None:
+def _plan_squares(
+    row_norm: float | None,
+    cell_bound: float | None,
+    n_terms: int,
+    variance: Callable[[Squares], Fraction],
+) -> tuple[Squares | None, int]:
+    """Return how squares are summed and the scale of their noise; none without a row norm."""
     if row_norm is None:
         if cell_bound is not None:
             raise ParameterError("cell_bound needs row_norm: both bound the released variances.")
-        return None
-    # n_terms · 4^bits stays at most 2^62, so that the sums of squares fit 64 bits.
-    bits = min(_SQUARE_BITS, (MAX_SUM_BITS - (n_terms - 1).bit_length()) // 2)
-    grid = Grid(row_norm=row_norm, bits=bits)
+        return None, 0
+    norm = row_norm
+    grid, needed = finest_grid(
+        lambda bits: Grid(row_norm=norm, bits=bits),
+        n_rows=n_terms,
+        variance=lambda grid: variance(_bounded(grid, cell_bound)),
+    )
+    return _bounded(grid, cell_bound), scale_of(needed)
+
+
+def _bounded(grid: Grid, cell_bound: float | None) -> Squares:
     if cell_bound is None:
         return Squares(grid, 1 << grid.bits)
     bound = check_number(
@@ -231,9 +245,7 @@ def _split(
 
 def _gaussian_scale(squared_sensitivity: Fraction, rho: float) -> int:
     """Return the scale σ ≥ Δ/√(2ρ), rounded up to what the sampler draws."""
-    squared = squared_sensitivity / (2 * Fraction(rho))
-    root = math.isqrt(-(-squared.numerator // squared.denominator))
-    return round_scale_up(Fraction(root + 1))
+    return scale_of(squared_sensitivity / (2 * Fraction(rho)))
 
 
 def _squared_square_sensitivity(

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import select_largest
-from dpcov.mechanisms.randomness import RandomStream
 from dpcov.parameters import check_number
 from dpcov.sensitive.norm_counts import NormCounts
 

@@ -15,21 +15,19 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
+from dpcov.exact.grid import Grid, finest_grid
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.scales import frobenius_scales
+from dpcov.exact.triangle import Triangle
 from dpcov.mechanisms.noise import add_noise
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import MAX_SCALE, frobenius_scales
 from dpcov.privacy import ApproxDP, gaussian_scale, squared_moment_sensitivity
 from dpcov.privacy.composition import Step, gaussian_step
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
-from dpcov.sensitive.gram import MAX_SUM_BITS, Gram
-from dpcov.sensitive.rows import Grid
-from dpcov.sensitive.triangle import Triangle
+from dpcov.sensitive.gram import Gram
 from dpcov.version import __version__
 
 __all__ = ["SecondMomentPlan", "plan_second_moment", "release_gram"]
 
-_DEFAULT_BITS = 20
-_FEWEST_BITS = 4
 _DRAWS_AT_A_TIME = 1 << 20
 # The constant cell has a tenth of the squared norm of a row: for means of some tenths of it.
 _INVERSE_SQUARED_CONSTANT = 10
@@ -141,29 +139,30 @@ def plan_second_moment(
     """
     if multiplier is None:
         multiplier = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
-    for bits in range(_DEFAULT_BITS, _FEWEST_BITS - 1, -1):
+
+    def grid_of(bits: int) -> Grid:
         constant = isqrt(4**bits // _INVERSE_SQUARED_CONSTANT) if with_mean else 0
-        grid = Grid(row_norm=row_norm, bits=bits, constant=constant, sphere=trace is not None)
+        return Grid(row_norm=row_norm, bits=bits, constant=constant, sphere=trace is not None)
+
+    def variance(grid: Grid) -> Fraction:
         # (σ₀ Δ)², exactly: a float is a fraction.
-        squared = Fraction(multiplier) ** 2 * squared_moment_sensitivity(
+        return Fraction(multiplier) ** 2 * squared_moment_sensitivity(
             promise.neighbors,
             squared_norm=grid.squared_norm,
-            constant=constant,
+            constant=grid.constant,
             rows=rows_per_unit,
         )
-        if squared <= MAX_SCALE**2 and n_rows * grid.largest_product <= 2**MAX_SUM_BITS:
-            off_diagonal, diagonal = frobenius_scales(squared)
-            return SecondMomentPlan(
-                promise=promise,
-                n_rows=n_rows,
-                grid=grid,
-                off_diagonal=off_diagonal,
-                diagonal=diagonal,
-                rows_per_unit=rows_per_unit,
-                trace=trace,
-            )
-    raise ParameterError(
-        "The noise for this promise does not fit 56 bits on any grid; raise epsilon or delta."
+
+    grid, needed = finest_grid(grid_of, n_rows=n_rows, variance=variance)
+    off_diagonal, diagonal = frobenius_scales(needed)
+    return SecondMomentPlan(
+        promise=promise,
+        n_rows=n_rows,
+        grid=grid,
+        off_diagonal=off_diagonal,
+        diagonal=diagonal,
+        rows_per_unit=rows_per_unit,
+        trace=trace,
     )
 
 

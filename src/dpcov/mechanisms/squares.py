@@ -12,17 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
+from dpcov.exact.grid import Grid, finest_grid
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.noise import add_noise
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import MAX_SCALE, round_scale_up
 from dpcov.privacy import Neighbors, squared_unit_sensitivity
-from dpcov.sensitive.gram import MAX_SUM_BITS
-from dpcov.sensitive.rows import Grid
 from dpcov.sensitive.square_sums import SquareSums
 
 __all__ = ["SquaresPlan", "plan_squares", "release_mean_squares", "release_trace", "scales_for"]
 
-_MOST_BITS, _FEWEST_BITS = 20, 4
 # A variance that does not stand out of its noise is taken to be this many sd of it.
 _FLOOR_IN_NOISE = 2.0
 
@@ -73,12 +71,13 @@ def plan_squares(
     and their total by m B. The scale is rounded up.
     """
     unit = 1 if total else squared_unit_sensitivity(neighbors)
-    for bits in range(_MOST_BITS, _FEWEST_BITS - 1, -1):
-        squared = Fraction(multiplier) ** 2 * unit * rows_per_unit**2 * 16**bits
-        if squared <= MAX_SCALE**2 and n_rows * 4**bits <= 2**MAX_SUM_BITS:
-            root = round_scale_up(_root_up(squared))
-            return SquaresPlan(Grid(row_norm=row_norm, bits=bits), root)
-    raise ParameterError("The noise for this promise does not fit 56 bits on any grid.")
+    per_row = Fraction(multiplier) ** 2 * unit * rows_per_unit**2
+    grid, needed = finest_grid(
+        lambda bits: Grid(row_norm=row_norm, bits=bits),
+        n_rows=n_rows,
+        variance=lambda grid: per_row * grid.squared_norm**2,
+    )
+    return SquaresPlan(grid, scale_of(needed))
 
 
 def release_mean_squares(
@@ -125,12 +124,3 @@ def scales_for(
 def _check(sums: SquareSums, plan: SquaresPlan) -> None:
     if sums.grid != plan.grid:
         raise ParameterError("The sums were not made for this plan.")
-
-
-def _root_up(value: Fraction) -> Fraction:
-    """Return a fraction that is at least √value, by less than 2^-40 of it."""
-    from math import isqrt
-
-    shift = 80
-    whole = -(-(value.numerator << (2 * shift)) // value.denominator)
-    return Fraction(isqrt(whole) + 1, 1 << shift)

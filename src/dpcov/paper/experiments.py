@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import NothingDetectableWarning
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.rounded_gaussian import round_scale_up
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.second_moment import SecondMomentPlan, plan_second_moment, release_gram
 from dpcov.norms import relative_error
 from dpcov.paper.algorithms import printed_threshold, symmetric_noise, threshold_and_clip
@@ -136,7 +136,7 @@ def _summed_over_people(plan: SecondMomentPlan) -> SecondMomentPlan:
     """
 
     def times_root_n(scale: int) -> int:
-        return round_scale_up(Fraction(math.isqrt(plan.n_rows * scale**2) + 1))
+        return scale_of(Fraction(plan.n_rows * scale**2))
 
     return replace(
         plan,

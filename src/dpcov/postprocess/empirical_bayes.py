@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.bisection import bracket
 from dpcov.postprocess.thinning import BinnedEntries
 
 __all__ = ["EmpiricalBayes", "fit_prior"]
@@ -115,12 +116,9 @@ def _grid(signal: float) -> Array:
 
 
 def _bend(first_step: float) -> float:
-    """Return the bend at which a sinh-spaced grid has a given first step, by bisection."""
-    low, high = 1e-6, 50.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if np.sinh(middle / _GRID_HALF) / np.sinh(middle) > first_step:
-            low = middle
-        else:
-            high = middle
-    return high
+    """Return the bend at which a sinh-spaced grid has a given first step."""
+
+    def is_fine(bend: float) -> bool:
+        return bool(np.sinh(bend / _GRID_HALF) / np.sinh(bend) <= first_step)
+
+    return bracket(is_fine, 1e-6, 50.0)[1]

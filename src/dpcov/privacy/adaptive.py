@@ -14,8 +14,9 @@ import math
 from functools import lru_cache
 from itertools import pairwise
 
+from dpcov.bisection import smallest_safe
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy.gaussian import gaussian_delta, gaussian_scale, smallest_safe
+from dpcov.privacy.gaussian import gaussian_delta, gaussian_scale
 
 __all__ = ["LARGEST_RANGE", "adaptive_delta", "adaptive_scale"]
 

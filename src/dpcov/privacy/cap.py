@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
 
@@ -234,7 +235,5 @@ def _best_threshold(epsilon: float) -> float:
     low, high = _MIN_THRESHOLD, _MAX_THRESHOLD
     if slope(high) > 0:
         return _MAX_THRESHOLD
-    while high - low > _THRESHOLD_STEP / 64:
-        middle = (low + high) / 2
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    low, _ = bracket(lambda t: slope(t) <= 0, low, high, width=_THRESHOLD_STEP / 64)
     return round(low / _THRESHOLD_STEP) * _THRESHOLD_STEP

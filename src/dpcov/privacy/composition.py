@@ -12,10 +12,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
 
-__all__ = ["Step", "gaussian_step", "selection_step", "zcdp_budget", "zcdp_delta"]
+__all__ = [
+    "Step",
+    "gaussian_step",
+    "selection_scale",
+    "selection_step",
+    "zcdp_budget",
+    "zcdp_delta",
+]
 
 _UP = 1 + 2.0**-48  # a handful of correctly rounded operations
 _LARGEST_ORDER = 1e12
@@ -79,6 +87,20 @@ def selection_step(name: str, *, count: int, sensitivity: float, scale: float) -
     return Step(name, count * (2 * sensitivity / scale) ** 2 / 8 * _UP, "selection")
 
 
+def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
+    """Return the smallest Gumbel scale at which choosing `count` scores costs at most `rho`.
+
+    Examples
+    --------
+    >>> round(selection_scale(count=200, sensitivity=2, rho=0.04), 6)
+    100.0
+    """
+    scale = 2 * sensitivity * math.sqrt(count / (8 * rho))
+    while selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho > rho:
+        scale *= 1 + 2.0**-47
+    return scale
+
+
 def zcdp_delta(*, rho: float, epsilon: float) -> float:
     """Return a delta for which ρ-zCDP implies (epsilon, delta)-differential privacy.
 
@@ -125,14 +147,7 @@ def zcdp_budget(*, epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while _log_delta(high, epsilon) <= log_delta:
         low, high = high, 2 * high
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-14 * high:
-            break
-        if _log_delta(middle, epsilon) <= log_delta:
-            low = middle
-        else:
-            high = middle
+    low, _ = bracket(lambda rho: _log_delta(rho, epsilon) > log_delta, low, high)
     if low <= 0.0:
         raise ParameterError("This promise is too strong for any noise; raise epsilon or delta.")
     return low

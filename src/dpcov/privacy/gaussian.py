@@ -17,13 +17,13 @@ e^ε φ(b) = φ(a), both problems vanish with the Mills ratio m(t) = Φ(−t)/φ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
+from dpcov.bisection import smallest_safe
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
 
-__all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_scale", "smallest_safe"]
+__all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_scale"]
 
 # Relative error allowed to each special function and to the arithmetic around it, in
 # units of 2^-53. Measured against 60 digits: at most 10 (tests/privacy/test_gaussian.py).
@@ -188,26 +188,6 @@ def _mills_ratio(t: float, size: float, direction: int) -> float:
 
 def _log_difference(upper: float, lower: float) -> float:
     return math.log(upper - lower) if upper > lower else -math.inf
-
-
-def smallest_safe(is_safe: Callable[[float], bool], start: float, otherwise: str) -> float:
-    """Return the safe end of a bracket one rounding error wide, or refuse."""
-    high = start
-    while not is_safe(high):
-        high *= 2
-        if math.isinf(high):
-            raise ParameterError(otherwise)
-    low = high / 2
-    while is_safe(low):
-        high, low = low, low / 2
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            return high
-        if is_safe(middle):
-            high = middle
-        else:
-            low = middle
 
 
 def _noise_multiplier(scale: float, sensitivity: float) -> float:

@@ -16,7 +16,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from dpcov.errors import DpcovError, EngineError, InputError
-from dpcov.sensitive.sealed import Sealed
+from dpcov.exact.sealed import Sealed
 from dpcov.sensitive.sources.key_order import KeyOrder
 from dpcov.version import __version__
 
@@ -45,8 +45,7 @@ class Carried(Sealed):
     order: KeyOrder | None
 
     def __init__(self, sums: Any, order: KeyOrder | None = None) -> None:
-        object.__setattr__(self, "sums", sums)
-        object.__setattr__(self, "order", order)
+        self._hold(sums=sums, order=order)
 
     def __add__(self, other: object) -> Carried:
         if not isinstance(other, Carried):

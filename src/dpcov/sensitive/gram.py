@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError, ParameterError
+from dpcov.exact.grid import Grid
+from dpcov.exact.products import CheckedProducts
+from dpcov.exact.sealed import Sealed
+from dpcov.exact.threads import blas_threads, usable_cores
+from dpcov.exact.triangle import Integers, Triangle
 from dpcov.parameters import check_count
-from dpcov.sensitive.products import CheckedProducts
-from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
-from dpcov.sensitive.sealed import Sealed
-from dpcov.sensitive.threads import blas_threads, usable_cores
-from dpcov.sensitive.triangle import Integers, Triangle
+from dpcov.sensitive.rows import Missing, check_missing, quantize_rows
 
 __all__ = ["MAX_SUM_BITS", "Gram", "GramKernel", "max_block_rows"]
 
@@ -67,9 +67,7 @@ class Gram(Sealed):
     def __init__(self, sums: Triangle, *, n_rows: int, grid: Grid) -> None:
         _check_room(n_rows, grid)
         sums.freeze()
-        object.__setattr__(self, "_sums", sums)
-        object.__setattr__(self, "n_rows", n_rows)
-        object.__setattr__(self, "grid", grid)
+        self._hold(_sums=sums, n_rows=n_rows, grid=grid)
 
     @classmethod
     def from_rows(
@@ -234,18 +232,5 @@ def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid) -> None:
 
 
 def _check_room(n_rows: int, grid: Grid) -> None:
-    if n_rows * grid.largest_product > 2**MAX_SUM_BITS:
+    if not grid.has_room(n_rows):
         raise ParameterError(f"{n_rows} rows do not fit the grid; use fewer bits.")
-
-
-def _rebuild(panels: tuple[Integers, ...], n_rows: int, grid: Grid) -> Gram:
-    return Gram(Triangle(panels), n_rows=n_rows, grid=grid)
-
-
-def _reduce_for_transport(gram: Gram) -> tuple[Any, ...]:
-    return _rebuild, (gram.triangle.transport(), gram.n_rows, gram.grid)
-
-
-# multiprocessing and concurrent.futures use this pickler for pipes between processes, and
-# nothing else does: pickle.dump, joblib.dump, np.save and shelve meet __reduce_ex__.
-ForkingPickler.register(Gram, _reduce_for_transport)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
+from dpcov.exact.sealed import Sealed
 from dpcov.sensitive.rows import Missing, squared_norms
-from dpcov.sensitive.sealed import Sealed
 
 __all__ = ["NormCounts", "NormKernel"]
 
@@ -37,8 +36,7 @@ class NormCounts(Sealed):
     radii: npt.NDArray[np.float64]
 
     def __init__(self, cells: npt.NDArray[np.int64], radii: npt.NDArray[np.float64]) -> None:
-        object.__setattr__(self, "_cells", cells)
-        object.__setattr__(self, "radii", radii)
+        self._hold(_cells=cells, radii=radii)
 
     @property
     def n_rows(self) -> int:
@@ -58,13 +56,6 @@ class NormCounts(Sealed):
 
     def __repr__(self) -> str:
         return f"NormCounts({len(self.radii)} radii)"
-
-
-def _reduce_for_transport(counts: NormCounts) -> tuple[Any, ...]:
-    return NormCounts, (counts._cells, counts.radii)
-
-
-ForkingPickler.register(NormCounts, _reduce_for_transport)
 
 
 @dataclass(frozen=True, eq=False)

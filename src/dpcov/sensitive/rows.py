@@ -7,82 +7,23 @@ neighbors or the number of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MissingValueError
-from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.exact.grid import Grid
+from dpcov.parameters import check_choice
 
-__all__ = ["Grid", "Missing", "check_missing", "quantize_rows", "squared_norms"]
+__all__ = ["Missing", "check_missing", "quantize_rows", "squared_norms"]
 
 Missing = str
 _MISSING_RULES = ("refuse", "center")
 
-_MAX_BITS = 24
 # Sums of squared integers below this are exact in float64, whatever their order.
 _EXACT = 2.0**53
 _NORM_BITS = 20
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The public facts of clipping and quantizing: rows become integers of norm ≤ 2^bits.
-
-    Parameters
-    ----------
-    row_norm : float
-        Rows are clipped to this Euclidean norm.
-    bits : int
-        A clipped row x becomes trunc(2^bits x / row_norm).
-    constant : int, default 0
-        If positive, every row gets one more cell, this number: its products with the other
-        cells hold the mean. At most 2^bits.
-    sphere : bool, default False
-        Whether shorter rows are lengthened, too: what counts of a row is its direction.
-
-    Examples
-    --------
-    >>> Grid(row_norm=2.0, bits=20).unit
-    1.9073486328125e-06
-    """
-
-    row_norm: float
-    bits: int
-    constant: int = 0
-    sphere: bool = False
-
-    def __post_init__(self) -> None:
-        norm = check_number(
-            "row_norm",
-            self.row_norm,
-            low=1e-20,
-            high=1e20,
-            open_low=False,
-            open_high=False,
-            advice="It is a public bound on the Euclidean norm of a row, in the data's units; "
-            "longer rows are clipped to it. Choose it from knowledge, not from the data.",
-        )
-        object.__setattr__(self, "row_norm", norm)
-        object.__setattr__(self, "bits", check_count("bits", self.bits, low=1, high=_MAX_BITS))
-        check_count("constant", self.constant, low=0, high=1 << self.bits)
-
-    @property
-    def unit(self) -> float:
-        """The width of a grid cell, in the data's units."""
-        return self.row_norm / (1 << self.bits)
-
-    @property
-    def squared_norm(self) -> int:
-        """The largest squared norm of a quantized row without its constant: 4^bits."""
-        return 1 << (2 * self.bits)
-
-    @property
-    def largest_product(self) -> int:
-        """The largest squared norm of a quantized row, its constant included."""
-        return self.squared_norm + self.constant**2
 
 
 def check_missing(rule: object) -> Missing:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dpcov.errors import DpcovError, EngineError, InputError, MissingExtraError, ParameterError
+from dpcov.exact.threads import blas_threads, usable_cores
 from dpcov.sensitive.carried import Refused, add_carried, allow_transport, run_guarded
 from dpcov.sensitive.sources import is_dask
-from dpcov.sensitive.threads import blas_threads, usable_cores
 from dpcov.version import __version__
 
 if TYPE_CHECKING:

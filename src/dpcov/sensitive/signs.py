@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MissingValueError, ParameterError
-from dpcov.sensitive.products import CheckedProducts
-from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
-from dpcov.sensitive.sealed import Sealed
-from dpcov.sensitive.threads import blas_threads, usable_cores
-from dpcov.sensitive.triangle import Integers, Triangle
+from dpcov.exact.grid import Grid
+from dpcov.exact.products import CheckedProducts
+from dpcov.exact.sealed import Sealed
+from dpcov.exact.threads import blas_threads, usable_cores
+from dpcov.exact.triangle import Triangle
+from dpcov.sensitive.rows import Missing, check_missing, quantize_rows
 
 __all__ = ["CoMovement", "SignKernel", "Squares", "block_rows"]
 
@@ -94,11 +94,8 @@ class CoMovement(Sealed):
         rule: Squares | None,
     ) -> None:
         sums.freeze()
-        object.__setattr__(self, "_sums", sums)
-        object.__setattr__(self, "differences", differences)
-        object.__setattr__(self, "rule", rule)
-        object.__setattr__(self, "_squares", squares)
-        object.__setattr__(self, "n_terms", n_terms)
+        self._hold(_sums=sums, _squares=squares, n_terms=n_terms)
+        self._hold(differences=differences, rule=rule)
 
     @classmethod
     def from_blocks(
@@ -232,20 +229,6 @@ class SignKernel:
             shuffle=np.random.default_rng(self.shuffle),
             threads=threads,
         )
-
-
-def _rebuild(
-    panels: tuple[Integers, ...], squares: npt.NDArray[np.int64] | None, facts: dict[str, Any]
-) -> CoMovement:
-    return CoMovement(Triangle(panels), squares, **facts)
-
-
-def _reduce_for_transport(sums: CoMovement) -> tuple[Any, ...]:
-    facts = {"n_terms": sums.n_terms, "differences": sums.differences, "rule": sums.rule}
-    return _rebuild, (sums.triangle.transport(), sums.squares, facts)
-
-
-ForkingPickler.register(CoMovement, _reduce_for_transport)
 
 
 def block_rows(n_columns: int) -> int:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
-from dpcov.sensitive.rows import Grid, Missing, quantize_rows
-from dpcov.sensitive.sealed import Sealed
+from dpcov.exact.grid import Grid
+from dpcov.exact.sealed import Sealed
+from dpcov.sensitive.rows import Missing, quantize_rows
 
 __all__ = ["SquareKernel", "SquareSums"]
 
@@ -40,9 +40,7 @@ class SquareSums(Sealed):
     n_rows: int
 
     def __init__(self, sums: npt.NDArray[np.int64], *, n_rows: int, grid: Grid) -> None:
-        object.__setattr__(self, "_sums", sums)
-        object.__setattr__(self, "n_rows", n_rows)
-        object.__setattr__(self, "grid", grid)
+        self._hold(_sums=sums, n_rows=n_rows, grid=grid)
 
     @property
     def sums(self) -> npt.NDArray[np.int64]:
@@ -59,17 +57,6 @@ class SquareSums(Sealed):
 
     def __repr__(self) -> str:
         return f"SquareSums({self.n_rows} rows × {len(self._sums)} columns)"
-
-
-def _rebuild(sums: npt.NDArray[np.int64], n_rows: int, grid: Grid) -> SquareSums:
-    return SquareSums(sums, n_rows=n_rows, grid=grid)
-
-
-def _reduce_for_transport(sums: SquareSums) -> tuple[Any, ...]:
-    return _rebuild, (sums.sums, sums.n_rows, sums.grid)
-
-
-ForkingPickler.register(SquareSums, _reduce_for_transport)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import dpcov
 from dpcov.errors import ForkedStreamError, ParameterError, SensitiveDataError
-from dpcov.mechanisms.randomness import RandomStream
+from dpcov.exact.randomness import RandomStream
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

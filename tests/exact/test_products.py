@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcov.errors import InexactArithmeticError
-from dpcov.sensitive import products, triangle
-from dpcov.sensitive.products import CheckedProducts
-from dpcov.sensitive.triangle import Triangle
+from dpcov.exact import products, triangle
+from dpcov.exact.products import CheckedProducts
+from dpcov.exact.triangle import Triangle
 
 SIZE = 7
 TYPES = [(np.float64, np.int64), (np.float32, np.int32)]

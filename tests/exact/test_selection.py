@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpcov.mechanisms import selection
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.mechanisms.selection import select_largest, selection_scale
-from dpcov.privacy.composition import selection_step
+from dpcov.exact import selection
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.selection import select_largest
+from dpcov.privacy.composition import selection_scale, selection_step
 
 SCORES = np.array([0, 3, 3, 7, 9, 2], dtype=np.int32)
 COUNT, SCALE, RUNS = 3, 3.0, 12_000

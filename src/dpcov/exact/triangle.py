@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.sensitive.sealed import Sealed
+from dpcov.exact.sealed import Sealed
 
 __all__ = ["Triangle"]
 
@@ -53,10 +53,10 @@ class Triangle(Sealed):
     _starts: tuple[int, ...]
 
     def __init__(self, panels: Iterable[Integers]) -> None:
-        object.__setattr__(self, "_panels", tuple(panels))
-        object.__setattr__(self, "size", self._panels[0].shape[1])
-        starts = tuple(self.size - panel.shape[1] for panel in self._panels)
-        object.__setattr__(self, "_starts", starts)
+        held = tuple(panels)
+        size = held[0].shape[1]
+        starts = tuple(size - panel.shape[1] for panel in held)
+        self._hold(_panels=held, _starts=starts, size=size)
 
     @classmethod
     def zeros(cls, size: int, dtype: type[np.integer[Any]]) -> Triangle:
@@ -80,6 +80,9 @@ class Triangle(Sealed):
 
     def freeze(self) -> None:
         """Make the panels read-only."""
+        self._freeze()
+
+    def _freeze(self) -> None:
         for panel in self._panels:
             panel.setflags(write=False)
 
@@ -116,10 +119,6 @@ class Triangle(Sealed):
                 matrix[start:, start : start + len(panel)] = panel.T
         matrix.setflags(write=False)
         return matrix
-
-    def transport(self) -> tuple[Integers, ...]:
-        """Return what another process builds the same triangle from."""
-        return self._panels
 
     def __add__(self, other: object) -> Triangle:
         if not isinstance(other, Triangle):

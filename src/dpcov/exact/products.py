@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InexactArithmeticError
-from dpcov.sensitive.triangle import Integers, Triangle
+from dpcov.exact.triangle import Integers, Triangle
 
 __all__ = ["CheckedProducts"]
 
@@ -35,8 +35,8 @@ class CheckedProducts:
         Receives the sums. Its integers are also those of the check.
     floats : type
         Of the blocks, and of the products in BLAS.
-    pool : ThreadPoolExecutor
-        The threads for all that is not BLAS.
+    pool : ThreadPoolExecutor, optional
+        The threads for all that is not BLAS; by default the caller's alone.
 
     Notes
     -----
@@ -47,7 +47,10 @@ class CheckedProducts:
     """
 
     def __init__(
-        self, sums: Triangle, floats: type[np.floating[Any]], pool: ThreadPoolExecutor
+        self,
+        sums: Triangle,
+        floats: type[np.floating[Any]],
+        pool: ThreadPoolExecutor | None = None,
     ) -> None:
         self._sums, self._pool = sums, pool
         self._digits = np.finfo(floats).nmant + 1
@@ -83,8 +86,9 @@ class CheckedProducts:
         n_rows, n_columns = shape
         step = max(16, _CHUNK_BYTES // (8 * n_columns))
         slices = [slice(start, start + step) for start in range(0, n_rows, step)]
-        # A single slice is not worth a thread.
-        return self._pool.map(work, slices) if len(slices) > 1 else map(work, slices)
+        if self._pool is None or len(slices) == 1:  # which is not worth a thread
+            return map(work, slices)
+        return self._pool.map(work, slices)
 
     def _check_and_add(
         self, product: Floats, panel: Integers, probe: Integers, image: Integers

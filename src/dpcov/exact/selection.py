@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.mechanisms.randomness import RandomStream
-from dpcov.privacy.composition import selection_step
+from dpcov.exact.randomness import RandomStream
 
-__all__ = ["select_largest", "selection_scale"]
+__all__ = ["select_largest"]
 
 # Trust a float decision only when it is this clear: weights are off by less than 2^-42 of
 # their size, and the sum of m of them by less than (m + 1) 2^-52 more (docs/privacy.md, P11).
@@ -37,20 +36,6 @@ _SMALL_TABLE = 1 << 16
 
 Integers = npt.NDArray[np.int64]
 Parts = Iterable[npt.NDArray[np.integer[Any]]]
-
-
-def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
-    """Return the smallest Gumbel scale at which choosing `count` scores costs at most `rho`.
-
-    Examples
-    --------
-    >>> round(selection_scale(count=200, sensitivity=2, rho=0.04), 6)
-    100.0
-    """
-    scale = 2 * sensitivity * math.sqrt(count / (8 * rho))
-    while selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho > rho:
-        scale *= 1 + 2.0**-47
-    return scale
 
 
 def select_largest(

@@ -27,13 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.randomness import RandomStream
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.scales import MAX_SCALE, SCALE_BITS, round_scale_up
 
-__all__ = ["MAX_SCALE", "draw_rounded_gaussian", "frobenius_scales", "round_scale_up"]
-
-_SCALE_BITS = 32
-MAX_SCALE = (2**_SCALE_BITS - 1) << 24
-"""The largest scale: 56 bits, so that a sum of 62 bits plus noise fits a 64-bit integer."""
+__all__ = ["draw_rounded_gaussian"]
 
 # Trust a float decision only when it is this clear. Rounding errors and the bits of u
 # that are not yet drawn move the difference by less than 2^-46.
@@ -44,49 +41,6 @@ _UNSETTLED = 255
 _ACCEPTANCE = 0.71  # √(π/2) / Σ e^(−k²/2) = 0.7148…
 
 Words = npt.NDArray[np.uint64]
-
-
-def round_scale_up(value: Fraction) -> int:
-    """Return the smallest scale that `draw_rounded_gaussian` accepts and is ≥ `value`.
-
-    Scales are integers of at most 32 significant bits: less than 1e-9 is given away.
-
-    Examples
-    --------
-    >>> round_scale_up(Fraction(7, 2))
-    4
-    >>> round_scale_up(Fraction(2**40 + 1)) - 2**40
-    512
-    """
-    scale = max(1, -(-value.numerator // value.denominator))
-    shift = max(0, scale.bit_length() - _SCALE_BITS)
-    rounded = -(-scale >> shift) << shift
-    if rounded > MAX_SCALE:
-        raise ParameterError("The noise scale is beyond 56 bits; use fewer bits for the grid.")
-    return rounded
-
-
-def frobenius_scales(squared: Fraction) -> tuple[int, int]:
-    """Return the scales off and on the diagonal whose noise has variance `squared`, or more.
-
-    The variance is that of every coordinate that is orthonormal for the Frobenius norm:
-    the entries of the diagonal, and √2 times those above it.
-
-    Examples
-    --------
-    >>> frobenius_scales(Fraction(200))
-    (10, 15)
-    """
-    return (
-        round_scale_up(Fraction(_ceil_sqrt(squared / 2))),
-        round_scale_up(Fraction(_ceil_sqrt(squared))),
-    )
-
-
-def _ceil_sqrt(value: Fraction) -> int:
-    whole = -(-value.numerator // value.denominator)
-    root = isqrt(whole)
-    return root if root * root == whole else root + 1
 
 
 def draw_rounded_gaussian(
@@ -126,7 +80,7 @@ def draw_rounded_gaussian(
     >>> draw_rounded_gaussian(1000, 5, RandomStream.from_seed(1)).dtype
     dtype('int64')
     """
-    if not 1 <= scale <= MAX_SCALE or scale != round_scale_up(Fraction(scale)):
+    if not 1 <= scale <= MAX_SCALE or scale != round_scale_up(scale):
         raise ParameterError("scale must come from round_scale_up.")
     out = np.empty(size, dtype=np.int64)
     filled = 0
@@ -196,8 +150,8 @@ def _scaled_fraction(
     [c, c + 2), c being the top 64 bits of the product. Rounding adds half and shifts by
     32 − e; only c + half ≡ −1 lets the two ends differ.
     """
-    exponent = max(0, scale.bit_length() - _SCALE_BITS)
-    mantissa, shift = scale >> exponent, _SCALE_BITS - exponent
+    exponent = max(0, scale.bit_length() - SCALE_BITS)
+    mantissa, shift = scale >> exponent, SCALE_BITS - exponent
     low = second & 0xFFFFFFFF
     low *= np.uint64(mantissa)
     low >>= 32

@@ -1,0 +1,33 @@
+"""The finest grid on which sums and noise fit."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcov.errors import ParameterError
+from dpcov.exact.grid import MAX_SUM_BITS, Grid, finest_grid
+from dpcov.exact.scales import MAX_SCALE
+
+
+def plain(bits):
+    return Grid(row_norm=1.0, bits=bits)
+
+
+@given(st.integers(2, 2**40), st.fractions(Fraction(1, 10**3), 10**9))
+def test_the_chosen_grid_has_room_and_the_next_finer_one_has_not(n_rows, factor):
+    def variance(grid):
+        return factor * grid.squared_norm**2
+
+    grid, needed = finest_grid(plain, n_rows=n_rows, variance=variance)
+    assert needed == variance(grid) <= MAX_SCALE**2
+    assert n_rows * grid.largest_product <= 2**MAX_SUM_BITS
+    if grid.bits < 20:
+        finer = plain(grid.bits + 1)
+        assert not finer.has_room(n_rows) or variance(finer) > MAX_SCALE**2
+
+
+def test_noise_that_fits_no_grid_is_refused():
+    with pytest.raises(ParameterError, match="56 bits on any grid"):
+        finest_grid(plain, n_rows=2, variance=lambda grid: Fraction(MAX_SCALE**2 + 1))
