@@ -20,7 +20,7 @@ from dpcov.parameters import check_count
 from dpcov.sensitive.products import CheckedProducts
 from dpcov.sensitive.rows import Grid, Missing, check_missing, quantize_rows
 from dpcov.sensitive.sealed import Sealed
-from dpcov.sensitive.threads import blas_threads, usable_cores
+from dpcov.sensitive.threads import allowed_threads, blas_threads
 from dpcov.sensitive.triangle import Integers, Triangle
 
 __all__ = ["MAX_SUM_BITS", "Gram", "GramKernel", "max_block_rows"]
@@ -114,7 +114,7 @@ class Gram(Sealed):
     ) -> Gram:
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
         missing = check_missing(missing)
-        threads = usable_cores() if threads is None else check_count("threads", threads, low=1)
+        threads = allowed_threads() if threads is None else check_count("threads", threads, low=1)
         sums = Triangle.zeros(n_columns + (grid.constant > 0), np.int64)
         n_rows = 0
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
