@@ -46,6 +46,11 @@ def test_a_plan_is_a_table_and_one_sentence():
     assert "Use --pairs 200: a correlation of" in result.output
 
 
+def test_a_plan_for_many_rows_keeps_two_digits():
+    result = run("plan", "--rows", 10**8, "--columns", 10, *PROMISE)
+    assert "a correlation of 0.00033 will be shown" in result.output
+
+
 def test_a_plan_for_machines_has_the_numbers_of_the_library():
     asked = ("--rows", 20_000, "--columns", 30, *PROMISE, "--correlation", 0.1, "--json")
     found = json.loads(run("plan", *asked).stdout)
