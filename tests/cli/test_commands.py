@@ -5,10 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import dpcov
-from dpcov.cli.app import app
+from cli.runner import invoke
 from dpcov.report import write_folder
 from report import releases
 
@@ -16,7 +15,7 @@ PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return invoke(arguments)
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,8 @@ def allowed_threads() -> int:
     Whoever set ``OPENBLAS_NUM_THREADS`` or a limit of threadpoolctl has other plans for the
     cores. No BLAS that is known to threadpoolctl means no limit.
     """
-    found = [pool.num_threads for pool in _blas_pools()]
-    return max(1, min([usable_cores(), *(count for count in found if count)]))
+    allowed: list[int] = [pool.num_threads for pool in _blas_pools()]
+    return max(1, min([usable_cores(), *filter(None, allowed)]))
 
 
 @contextmanager
