@@ -178,6 +178,8 @@ def cluster():
     from distributed import LocalCluster
 
     settings = {
+        # On a busy machine a new process takes longer than the usual 15 seconds.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
         "distributed.scheduler.allowed-failures": 1,
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.target": False,
