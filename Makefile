@@ -3,10 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check docs format bench clean
+LOWEST := .venv-lowest
+# Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
+PYTEST := -m pytest -n 2 --dist worksteal
+
+.PHONY: help demo test test-lowest test-sdist check docs format bench clean
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a report"
 	@echo "make test    run the tests"
+	@echo "make test-lowest  run them with the lowest versions that are declared"
+	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"
 	@echo "make check   lint, format, types, layers"
 	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
@@ -25,7 +31,24 @@ demo: $(READY)
 	@$(BIN)/dpcov demo --out build/demo --force
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python $(PYTEST) $(TESTS)
+
+$(LOWEST)/.ready: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) .ci/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(LOWEST)/bin/python -m pip install --quiet --editable ".[all,anndata]" --group test \
+		--constraint $(LOWEST)/lowest.txt
+	@touch $@
+
+test-lowest: $(LOWEST)/.ready
+	DPCOV_TEST_LOWEST=1 $(LOWEST)/bin/python $(PYTEST) $(TESTS)
+
+test-sdist: $(READY)
+	rm -rf build/sdist
+	$(BIN)/python -m build --sdist --outdir build/sdist
+	cd build/sdist && tar -xzf dpcov-*.tar.gz && rm dpcov-*.tar.gz
+	$(MAKE) -C build/sdist/dpcov-* test
 
 check: $(READY)
 	$(BIN)/ruff check
@@ -45,4 +68,4 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist

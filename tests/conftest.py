@@ -1,6 +1,30 @@
-"""Hypothesis runs the same examples every time and on any machine, however slow."""
+"""What holds for every test: the same examples on any machine, and nothing left behind."""
 
+import os
+
+import pytest
 from hypothesis import settings
 
+from surroundings import changed, surroundings
+
+# Hypothesis runs the same examples every time, however slow the machine is.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+# No test opens a window, whatever the machine has.
+os.environ["MPLBACKEND"] = "Agg"
+
+
+def pytest_configure(config):
+    """Give each worker process one thread of BLAS: several on one core wait for each other."""
+    if config.getoption("numprocesses", None):
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ.setdefault(name, "1")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_changed():
+    """Fail a test that would change the next one: they run in any order."""
+    before = surroundings()
+    yield
+    assert changed(before, surroundings()) == []

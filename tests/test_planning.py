@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -54,6 +55,20 @@ def test_few_columns_and_many_rows_ask_for_everything():
     plan = dpcov.plan(n=1_000_000, p=10, **BUDGET)
     assert plan.recommended == "dense"
     assert plan.max_pairs == 10
+
+
+@pytest.mark.parametrize("n", [10**5, 10**6, 10**8, 10**10, 10**12])
+def test_what_many_rows_show_keeps_two_digits(n):
+    plan = dpcov.plan(n=n, p=10, **BUDGET)
+    best = plan.outlook(plan.recommended)
+    said = re.findall(r"(?:correlation|one) of (0\.\d+) ", plan.advice)
+    assert [float(each) for each in said] == pytest.approx(
+        [best.shown_half, best.shown_most], rel=0.05
+    )
+    assert all(len(each.lstrip("0.")) >= 2 for each in said)
+    shown = [float(cell) for line in str(plan).splitlines()[2:4] for cell in line.split()[1:]]
+    exact = [x for o in plan.outlooks for x in (o.noise_scale, o.shown_half, o.shown_most)]
+    assert shown == pytest.approx(exact, rel=0.005)
 
 
 def test_when_nothing_will_show_it_says_so():

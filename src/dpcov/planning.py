@@ -163,11 +163,13 @@ probability one half, one of 0.26 with probability 0.9.
         if best.mechanism == "pairs":
             how += f" with max_pairs={self.max_pairs}"
         most = (
-            f", one of {best.shown_most:.2f} with probability 0.9" if best.shown_most <= 1 else ""
+            f", one of {_two_digits(best.shown_most)} with probability 0.9"
+            if best.shown_most <= 1
+            else ""
         )
         return (
-            f"Use {how}: a correlation of {best.shown_half:.2f} will be shown with probability "
-            f"one half{most}."
+            f"Use {how}: a correlation of {_two_digits(best.shown_half)} will be shown with "
+            f"probability one half{most}."
         )
 
 
@@ -287,3 +289,8 @@ def _outlook(
 
 def _shown(correlation: float) -> str:
     return f"{correlation:.3g}" if correlation <= 1 else "none"
+
+
+def _two_digits(correlation: float) -> str:
+    """Write a number with two decimals, or more if it takes more to show two digits of it."""
+    return f"{correlation:.{max(2, 1 - math.floor(math.log10(correlation)))}f}"

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import dpcov
-from dpcov.cli.app import app
+from cli.runner import invoke
 from dpcov.report import write_folder
 from report import forger, releases
 
@@ -17,7 +16,7 @@ PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return invoke(arguments)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +44,11 @@ def test_a_plan_is_a_table_and_one_sentence():
     result = run("plan", "--rows", 20_000, "--columns", 300, *PROMISE, "--pairs", 200)
     assert result.exit_code == 0
     assert "Use --pairs 200: a correlation of" in result.output
+
+
+def test_a_plan_for_many_rows_keeps_two_digits():
+    result = run("plan", "--rows", 10**8, "--columns", 10, *PROMISE)
+    assert "a correlation of 0.00033 will be shown" in result.output
 
 
 def test_a_plan_for_machines_has_the_numbers_of_the_library():

@@ -2,16 +2,15 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 import dpcov
+from cli.runner import invoke
 from dpcov.cli import main
-from dpcov.cli.app import app
 from dpcov.report.verification import verify_folder
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, list(arguments))
+    return invoke(arguments)
 
 
 def test_the_demo_says_what_was_promised_and_what_was_learned():

@@ -2,15 +2,14 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from dpcov.cli.app import app
+from cli.runner import invoke
 
 SMALL = ["--figure", "1", "--as", "printed", "--runs", "1", "--n", "300,1e3", "--jobs", "1"]
 
 
 def run(*options):
-    return CliRunner().invoke(app, ["reproduce", *options])
+    return invoke(["reproduce", *options])
 
 
 def test_it_writes_what_it_lists(tmp_path):
@@ -40,7 +39,7 @@ def test_it_writes_what_it_lists(tmp_path):
 def test_bad_options_are_refused_with_a_reason(tmp_path, options, message):
     result = run("--out", str(tmp_path / "new"), *options)
     assert result.exit_code == 2
-    assert message in " ".join(result.output.replace("│", " ").split())
+    assert message in " ".join(result.stderr.replace("│", " ").split())
     assert not (tmp_path / "new" / "results.parquet").exists()
 
 
@@ -48,11 +47,11 @@ def test_an_unwritable_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     result = run(*SMALL, "--out", str(tmp_path / "file"))
     assert result.exit_code == 2
-    assert "Cannot write into" in result.output
+    assert "Cannot write into" in result.stderr
 
 
 def test_the_folder_must_be_named():
-    assert "--out" in run(*SMALL).output
+    assert "--out" in run(*SMALL).stderr
 
 
 def test_help_is_short_and_complete():

@@ -1,4 +1,7 @@
 import math
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from functools import cache
 from itertools import pairwise
@@ -120,3 +123,49 @@ def test_a_cell_repeats_itself_and_does_not_depend_on_other_figures():
     alone, together = run_cell(cell, study), run_cell(shared, both)
     assert alone == run_cell(cell, study)
     assert all(together[key] == error for key, error in alone.items())
+
+
+LARGEST_CELL = """
+import sys
+from threadpoolctl import threadpool_info
+from dpcov.paper import experiments
+from dpcov.paper.study import Study
+
+study = Study(figures=(1,), manners=(sys.argv[1],), runs=1, sizes=(1000,))
+(cell,) = (cell for cell in study.cells() if cell.n_columns == 500)
+"""
+ITS_ERRORS = """
+for key, error in sorted(experiments.run_cell(cell, study).items()):
+    print(key, error.hex())
+"""
+ITS_THREADS = """
+original = experiments.relative_error
+
+def relative_error(*facts):
+    print(*{pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+    return original(*facts)
+
+experiments.relative_error = relative_error
+experiments.run_cell(cell, study)
+"""
+
+
+def in_a_fresh_process(code, manner, threads):
+    return subprocess.run(
+        [sys.executable, "-c", LARGEST_CELL + code, manner],
+        env=os.environ | {"OPENBLAS_NUM_THREADS": str(threads)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+@pytest.mark.parametrize("manner", ["printed", "holds"])
+def test_the_environment_s_number_of_threads_does_not_change_a_bit(manner):
+    one, two = (in_a_fresh_process(ITS_ERRORS, manner, threads) for threads in (1, 2))
+    assert "0x" in one
+    assert one == two
+
+
+def test_errors_are_measured_with_one_thread_of_every_blas_that_was_loaded_on_the_way():
+    assert set(in_a_fresh_process(ITS_THREADS, "holds", 2).split()) == {"1"}

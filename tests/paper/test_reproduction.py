@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import pandas as pd
 import pytest
@@ -11,8 +12,23 @@ from dpcov.paper.study import Study
 STUDY = Study(figures=(1,), manners=("printed",), runs=2, sizes=(300, 1000))
 
 
-def test_the_table_and_the_figures_are_written(tmp_path):
-    files = paper.reproduce(tmp_path / "new" / "folder", STUDY, jobs=1)
+SMALL = Study(figures=(1,), manners=("printed",), runs=1, sizes=(300,))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What the study wrote when nothing stopped it."""
+    return paper.reproduce(tmp_path_factory.mktemp("whole") / "new" / "folder", STUDY, jobs=1)
+
+
+@pytest.fixture
+def folder(whole, tmp_path):
+    """A copy of its folder."""
+    return shutil.copytree(whole[0].parent, tmp_path / "copy")
+
+
+def test_the_table_and_the_figures_are_written(whole):
+    files = whole
     assert [file.name for file in files] == [
         "results.csv",
         "results.parquet",
@@ -31,14 +47,12 @@ def test_the_table_and_the_figures_are_written(tmp_path):
     assert not list(files[0].parent.glob(".*"))
 
 
-def test_two_processes_give_the_same_table(tmp_path):
-    one = paper.reproduce(tmp_path / "one", STUDY, jobs=1)
-    two = paper.reproduce(tmp_path / "two", STUDY, jobs=2)
-    assert one[1].read_bytes() == two[1].read_bytes()
+def test_two_processes_give_the_same_table(whole, tmp_path):
+    two = paper.reproduce(tmp_path, STUDY, jobs=2)
+    assert whole[1].read_bytes() == two[1].read_bytes()
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
-    whole = paper.reproduce(tmp_path / "whole", STUDY, jobs=1)
+def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, monkeypatch):
     ran = []
     original = reproduction.run_cell
 
@@ -62,32 +76,30 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert resumed[1].read_bytes() == whole[1].read_bytes()
 
 
-def test_more_runs_add_to_what_is_there(tmp_path, monkeypatch):
-    paper.reproduce(tmp_path, STUDY, jobs=1)
+def test_more_runs_add_to_what_is_there(folder, monkeypatch):
     ran = []
     original = reproduction.run_cell
     monkeypatch.setattr(
         reproduction, "run_cell", lambda cell, study: ran.append(cell) or original(cell, study)
     )
     more = Study(figures=(1,), manners=("printed",), runs=3, sizes=(300, 1000))
-    paper.reproduce(tmp_path, more, jobs=1)
+    paper.reproduce(folder, more, jobs=1)
     assert {cell.run for cell in ran} == {2}
 
 
 def test_progress_rises_to_everything(tmp_path):
     seen = []
-    paper.reproduce(tmp_path, STUDY, jobs=1, progress=lambda *work: seen.append(work))
+    paper.reproduce(tmp_path, SMALL, jobs=1, progress=lambda *work: seen.append(work))
     done = [each for each, _ in seen]
     assert done == sorted(done)
     assert seen[0][0] == 0
     assert seen[-1][0] == pytest.approx(seen[-1][1])
 
 
-def test_another_seed_in_the_same_folder_is_refused(tmp_path):
-    paper.reproduce(tmp_path, STUDY, jobs=1)
+def test_another_seed_in_the_same_folder_is_refused(folder):
     other = Study(figures=(1,), manners=("printed",), runs=2, sizes=(300, 1000), seed=1)
     with pytest.raises(ParameterError, match="Give another folder"):
-        paper.reproduce(tmp_path, other, jobs=1)
+        paper.reproduce(folder, other, jobs=1)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):

@@ -25,7 +25,6 @@ def test_a_plot_draws_on_the_axes_it_is_given_and_returns_them(name, estimate):
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_without_axes_a_plot_draws_on_the_current_ones(name, estimate):
-    mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     _, (_, second) = plt.subplots(1, 2)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["blas_threads", "usable_cores"]
+__all__ = ["allowed_threads", "blas_threads", "usable_cores"]
 
 
 def usable_cores() -> int:
@@ -23,6 +23,16 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def allowed_threads() -> int:
+    """Return the number of cores, or of the threads that BLAS was allowed, if that is less.
+
+    Whoever set ``OPENBLAS_NUM_THREADS`` or a limit of threadpoolctl has other plans for the
+    cores. No BLAS that is known to threadpoolctl means no limit.
+    """
+    allowed: list[int] = [pool.num_threads for pool in _blas_pools()]
+    return max(1, min([usable_cores(), *filter(None, allowed)]))
 
 
 @contextmanager
@@ -72,6 +82,12 @@ def _give_up_control() -> None:
 @lru_cache(maxsize=1)
 def _overlap() -> _Overlap:
     return _Overlap()
+
+
+@lru_cache(maxsize=1)
+def _blas_pools() -> list[Any]:
+    pools: list[Any] = _controller().select(user_api="blas").lib_controllers
+    return pools
 
 
 @lru_cache(maxsize=1)

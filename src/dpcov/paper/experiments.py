@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -51,23 +52,9 @@ def run_cell(cell: Cell, study: Study) -> dict[Key, float]:
     >>> set(errors) == set(study.keys_of(cell))
     True
     """
-    from threadpoolctl import threadpool_limits
-
-    data_seed, noise_seed = np.random.SeedSequence(cell.seed).spawn(2)
-    data = np.random.default_rng(data_seed)
-    truth = sparse_covariance(cell.n_columns, cell.sparsity_ratio, data, entries=cell.entries)
-    with threadpool_limits(1), warnings.catch_warnings():
+    with _one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDetectableWarning)
-        if cell.manner == "printed":
-            estimates = _as_printed(cell, truth, data, noise_seed)
-        else:
-            truth = scaled_to_norm(truth)
-            estimates = _as_it_holds(cell, truth, data, noise_seed)
-    errors = {
-        (name, norm): relative_error(matrix, truth, norm)
-        for name, matrix in estimates.items()
-        for norm in (1, 2)
-    }
+        errors = _errors(cell)
     epsilons = {(panel.name, curve.label): curve.epsilon for panel, curve in curves_of(cell)}
 
     def error_of(key: Key) -> float:
@@ -76,6 +63,36 @@ def run_cell(cell: Cell, study: Study) -> dict[Key, float]:
         return errors[(figure.model, method, epsilons[panel, label]), figure.norm]
 
     return {key: error_of(key) for key in study.keys_of(cell)}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let BLAS use one thread, so that the environment does not change the last digits.
+
+    scipy brings a BLAS of its own, and a limit holds for those that are loaded.
+    """
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+def _errors(cell: Cell) -> dict[tuple[tuple[str, str, float], int], float]:
+    """Return the relative error of every estimate in both norms."""
+    data_seed, noise_seed = np.random.SeedSequence(cell.seed).spawn(2)
+    data = np.random.default_rng(data_seed)
+    truth = sparse_covariance(cell.n_columns, cell.sparsity_ratio, data, entries=cell.entries)
+    if cell.manner == "printed":
+        estimates = _as_printed(cell, truth, data, noise_seed)
+    else:
+        truth = scaled_to_norm(truth)
+        estimates = _as_it_holds(cell, truth, data, noise_seed)
+    return {
+        (name, norm): relative_error(matrix, truth, norm)
+        for name, matrix in estimates.items()
+        for norm in (1, 2)
+    }
 
 
 def _as_printed(

@@ -18,15 +18,12 @@ from dpcov.errors import InputError, ParameterError
 from dpcov.exact.grid import Grid
 from dpcov.exact.products import CheckedProducts
 from dpcov.exact.sealed import Sealed
-from dpcov.exact.threads import blas_threads, usable_cores
+from dpcov.exact.threads import allowed_threads, blas_threads
 from dpcov.exact.triangle import Integers, Triangle
 from dpcov.parameters import check_count
 from dpcov.sensitive.rows import Missing, check_missing, quantize_rows
 
-__all__ = ["MAX_SUM_BITS", "Gram", "GramKernel", "max_block_rows"]
-
-MAX_SUM_BITS = 62
-"""n_rows · 4^bits stays at most 2^62: one bit of head-room for the noise."""
+__all__ = ["Gram", "GramKernel", "max_block_rows"]
 
 _BLOCK_BYTES = 64 << 20
 _MIN_BLOCK_ROWS = 1024
@@ -112,7 +109,7 @@ class Gram(Sealed):
     ) -> Gram:
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
         missing = check_missing(missing)
-        threads = usable_cores() if threads is None else check_count("threads", threads, low=1)
+        threads = allowed_threads() if threads is None else check_count("threads", threads, low=1)
         sums = Triangle.zeros(n_columns + (grid.constant > 0), np.int64)
         n_rows = 0
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:

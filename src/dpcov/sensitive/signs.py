@@ -19,7 +19,7 @@ from dpcov.errors import MissingValueError, ParameterError
 from dpcov.exact.grid import Grid
 from dpcov.exact.products import CheckedProducts
 from dpcov.exact.sealed import Sealed
-from dpcov.exact.threads import blas_threads, usable_cores
+from dpcov.exact.threads import allowed_threads, blas_threads
 from dpcov.exact.triangle import Triangle
 from dpcov.sensitive.rows import Missing, check_missing, quantize_rows
 
@@ -128,13 +128,13 @@ class CoMovement(Sealed):
             Pairs the rows of a block at random: neighbors in a sorted table are too alike.
             Must not depend on the data.
         threads : int, optional
-            By default all cores.
+            By default all cores that BLAS may use.
         """
         missing = check_missing(missing)
         sums = Triangle.zeros(n_columns, np.int32)
         totals = None if squares is None else np.zeros(n_columns, dtype=np.int64)
         n_terms = 0
-        threads = usable_cores() if threads is None else threads
+        threads = allowed_threads() if threads is None else threads
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
             products = CheckedProducts(sums, np.float32, pool)
             for block in blocks:
