@@ -71,3 +71,12 @@ def test_a_template_states_nothing(tmp_path):
     filled = path.read_text().replace("# lower =", "lower = 1").replace("# upper =", "upper = 9")
     path.write_text(filled)
     assert Columns.load(path).facts[0].limits == (-1.0, 1.0)
+
+
+def test_a_column_that_stands_twice_in_a_json_file_is_refused(tmp_path):
+    file = tmp_path / "columns.json"
+    file.write_text(
+        '{"columns": {"age": {"lower": 0, "upper": 1}, "age": {"lower": 0, "upper": 9}}}'
+    )
+    with pytest.raises(ParameterError, match="stands twice"):
+        Columns.load(file)

@@ -29,6 +29,7 @@ from dpcov.cli.options import (
 from dpcov.cli.publishing import publish
 from dpcov.cli.report_files import NewReports, read_reports, write_reports
 from dpcov.cli.terminal import afterwards, guarded, tell
+from dpcov.columns.limits import MOST_BYTES
 from dpcov.errors import ParameterError, PlanError
 from dpcov.report.folder import Identity
 from dpcov.writing import check_apart
@@ -182,8 +183,10 @@ def _randomize_rows(data: Path, plan: dpcov.local.Plan, new: NewReports) -> int:
 
 
 def _read_plan(file: Path) -> dpcov.local.Plan:
+    with file.open("rb") as opened:
+        content = opened.read(MOST_BYTES + 1)  # one more than Plan.from_json takes
     try:
-        return dpcov.local.Plan.from_json(file.read_text(encoding="utf-8"))
+        return dpcov.local.Plan.from_json(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise PlanError(f"{file.name} is not a plan of the local model.") from None
 

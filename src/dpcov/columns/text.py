@@ -81,10 +81,19 @@ def _parse(text: str, kind: str, name: str) -> Any:
     if problem:
         raise ParameterError(f"{name} cannot be read as a file of columns. {problem}")
     try:
-        return tomllib.loads(text) if kind == ".toml" else json.loads(text)
+        if kind == ".toml":
+            return tomllib.loads(text)
+        return json.loads(text, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:  # of both parsers
         problem = str(error)[:_LONGEST_REASON]
     raise ParameterError(f"{name} is not valid {kind[1:].upper()}: {problem}")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    facts = dict(pairs)
+    if len(facts) != len(pairs):
+        raise ValueError("a name stands twice in one place.")
+    return facts
 
 
 def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
