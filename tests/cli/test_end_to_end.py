@@ -113,7 +113,7 @@ def test_an_existing_folder_is_refused_in_one_line_before_anything_is_spent(plac
     again = dpcov_command("release", "survey.csv", *stated, cwd=place)
     assert again.returncode == 1
     assert again.stdout == ""
-    assert re.fullmatch(r"dpcov: .* exists and is never overwritten\..*\n", again.stderr)
+    assert re.fullmatch(r"dpcov: .* exists and is not overwritten\..*\n", again.stderr)
     assert (place / "survey" / "card.json").read_bytes() == before
 
 

@@ -97,6 +97,29 @@ def test_a_result_that_cannot_be_printed_is_still_a_failure(place):
     )
 
 
+@pytest.mark.parametrize("command", ["show", "verify", "verify --json", "card", "plan"])
+def test_a_reader_that_leaves_is_no_failure(place, command):
+    if not (place / "read").exists():
+        assert shell(f"{RELEASE} --out read", "", place).returncode == 0
+    rest = "--rows 99 --columns 3 --epsilon 1 --delta 1e-6" if command == "plan" else "read"
+    done = shell(f"{command} {rest}", "| true", place)
+    assert (done.returncode, done.stderr.count(b"Error")) == (0, 0)
+
+
+def test_a_reader_that_leaves_does_not_make_an_altered_folder_hold(place):
+    assert shell(f"{RELEASE} --out altered", "", place).returncode == 0
+    (place / "altered" / "edges.csv").write_text("")
+    for command in ("show", "show --json", "verify", "verify --json", "card"):
+        assert shell(f"{command} altered", "| true", place).returncode == 1
+
+
+@needs_full
+def test_a_manual_that_has_nowhere_to_go_is_one_line(place):
+    done = shell("--help", "> /dev/full", place)
+    assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_a_name_that_is_not_utf_8_is_refused_before_anything_is_spent(place):
     before = sorted(place.iterdir())
     done = shell(f"{RELEASE} --out $'caf\\xe9'", "", place)
@@ -172,5 +195,5 @@ def test_of_two_commands_at_the_same_time_one_is_refused(place):
     first.communicate(timeout=TIMEOUT)
     assert sorted([first.returncode, second.returncode]) == [0, 1]
     assert verify_folder(place / "shared").holds
-    assert "is writing 'shared'" in refused or "never overwritten" in refused
+    assert "is writing 'shared'" in refused or "not overwritten" in refused
     assert "delta" not in refused  # nothing was spent, so nothing is warned of

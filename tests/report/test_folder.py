@@ -198,7 +198,7 @@ def test_a_folder_without_a_card_is_refused(tmp_path):
 
 def test_an_existing_folder_is_never_overwritten(folder, estimate):
     before = (folder / "card.json").read_bytes()
-    with pytest.raises(FolderError, match="never overwritten"):
+    with pytest.raises(FolderError, match="not overwritten"):
         write_folder(estimate.release, estimate, folder)
     assert (folder / "card.json").read_bytes() == before
 

@@ -262,7 +262,7 @@ def test_a_file_that_comes_into_being_meanwhile_is_not_deleted(folder, prepared)
 
 
 def test_a_folder_that_comes_into_being_meanwhile_is_not_overwritten(tmp_path):
-    with pytest.raises(FolderError, match="never overwritten"), write_aside(tmp_path / "survey"):
+    with pytest.raises(FolderError, match="not overwritten"), write_aside(tmp_path / "survey"):
         (tmp_path / "survey").mkdir()
     assert list((tmp_path / "survey").iterdir()) == []
 

@@ -294,3 +294,10 @@ def test_a_signature_of_something_else_is_none_of_a_card(place):
     public = secret.public_key().public_bytes_raw().hex()
     change(place / "survey" / "card.sig.json", public_key=public, signature=secret.sign(card).hex())
     assert not verify_folder(place / "survey").holds
+
+
+def test_a_rehearsal_is_not_signed(place):
+    estimate = releases.simulated().estimate(level=2.0)
+    write_folder(estimate.release, estimate, place / "rehearsal")
+    with pytest.raises(FolderError, match="promises nothing"):
+        sign_folder(place / "rehearsal", key=place / "office.pem", signer="Data office, X")

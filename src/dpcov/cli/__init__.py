@@ -5,13 +5,23 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the ``dpcov`` command."""
+    """Run the ``dpcov`` command. What comes before or after a command is said in one line, too."""
     _open_closed_streams()
+    try:
+        _run()
+    except KeyboardInterrupt:  # while libraries are loaded
+        _end("Stopped. Nothing was written.", 130)
+    except OSError as error:  # a manual that has nowhere to go
+        _end(error.strerror or type(error).__name__, 1)
+
+
+def _run() -> None:
     try:
         from dpcov.cli.app import app
     except ModuleNotFoundError as error:
@@ -24,6 +34,13 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # letters that a terminal lacks are no failure
             stream.reconfigure(errors="backslashreplace")
     app()
+
+
+def _end(message: str, code: int) -> None:
+    with suppress(OSError):
+        print(f"dpcov: {message}", file=sys.stderr)
+    # Without the end of Python, which would flush what cannot be written.
+    os._exit(code)
 
 
 def _open_closed_streams() -> None:

@@ -6,6 +6,8 @@ was computed from the release, or is a curator's word in a folder that holds.
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from enum import Enum
 from typing import Annotated, Any
 
@@ -39,11 +41,12 @@ def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
     with guarded():
         check_not_hidden(folder)
         found = verify_folder(folder, keys=keys or ())
-        if as_json:
-            shown = {"card": found.card, "edges": found.edges, "intact": found.holds}
-            print_json(shown | {"signature": _signature(found)})
         if found.card is None:  # a promise that the release does not keep is not repeated
             _tell_problems(found)
+        if as_json:
+            shown = {"card": found.card, "edges": found.edges, "intact": found.holds}
+            _print_anyway(shown | {"signature": _signature(found)})
+        if found.card is None:
             raise typer.Exit(FAILED)
         if as_json:
             return
@@ -63,17 +66,18 @@ def verify(folder: Folder, keys: Keys = None, as_json: Json = False, quiet: Quie
     with guarded():
         check_not_hidden(folder)
         found = verify_folder(folder, keys=keys or ())
-        if as_json:
-            print_json(_for_machines(found))
-        elif not quiet and found.holds:
-            _say_what_was_compared(found)
         for name in found.unlisted:
             tell(f"note: {name} is not in the card")
         for note in found.notes:
             tell(f"note: {note}")
         if not found.holds:
             _tell_problems(found)
+        if as_json:
+            _print_anyway(_for_machines(found))
+        if not found.holds:
             raise typer.Exit(FAILED)
+        if not as_json and not quiet:
+            _say_what_was_compared(found)
 
 
 def card(
@@ -112,12 +116,22 @@ def _written(stated: dict[str, Any], form: _Format) -> str:
 
 def _say_what_was_compared(found: Verification) -> None:
     console = new_console()
+    if found.card is not None:
+        holds, statement = (found.card["guarantee"][name] for name in ("holds", "statement"))
+        console.print(f"{'It promises' if holds else 'NOTHING IS PROMISED'}: {statement}.")
     console.print("The card says what the release says.")
     console.print(f"Computed again from the release: {', '.join(found.recomputed)}.")
     alone = [name for name in found.checked if name not in found.recomputed]
     console.print(f"Compared by digest alone: {', '.join(alone)}.")
     console.print(f"sha256 of card.json: {found.card_sha256}")
     console.print(_signed(found))
+
+
+def _print_anyway(said: dict[str, Any]) -> None:
+    """Print for machines. A reader that left does not change what was found."""
+    with suppress(BrokenPipeError):
+        print_json(said)
+        sys.stdout.flush()
 
 
 def _signed(found: Verification) -> str:

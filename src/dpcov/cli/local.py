@@ -168,6 +168,7 @@ def collect(
             force=force,
             as_json=as_json,
             quiet=quiet,
+            spends=False,
         )
 
 

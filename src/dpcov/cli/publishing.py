@@ -35,16 +35,18 @@ def publish(
     force: bool,
     as_json: bool,
     quiet: bool,
+    spends: bool = True,
 ) -> None:
     """Make a release, write its folder, and say what is in it.
 
     Whatever can be refused without the data is refused before `make` spends anything.
-    `sources` are the paths that `make` reads.
+    `sources` are the paths that `make` reads. With `spends=False` it only adds up what was paid
+    for elsewhere.
     """
     check_date(identity.date)
 
     def spend() -> Any:
-        if force:
+        if force and spends:
             _warn_of_the_release_before(out)
         return make().estimate()
 

@@ -63,9 +63,13 @@ def release(
         ),
     ] = False,
     radius_share: Annotated[
-        float,
-        typer.Option(help="Share of epsilon that learning it may use.", rich_help_panel=_READING),
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            help="Share of epsilon that learning it may use.",
+            rich_help_panel=_READING,
+            show_default="0.1",
+        ),
+    ] = None,
     center: Annotated[
         Center | None,
         typer.Option(
@@ -139,6 +143,8 @@ def release(
     """
     if row_norm is not None and private_radius:
         raise typer.BadParameter("State --row-norm, or learn it with --private-radius; not both.")
+    if radius_share is not None and not private_radius:
+        raise typer.BadParameter("--radius-share goes with --private-radius.")
     if columns is None and row_norm is None and not private_radius and pairs is None:
         raise typer.BadParameter(
             "A bound is needed: --columns with lower and upper for all columns (dpcov columns "
@@ -147,7 +153,7 @@ def release(
         )
     with guarded("Nothing was written, and nothing was published."):
         stated: dict[str, Any] = {
-            "row_norm": dpcov.PrivateRadius(share=radius_share) if private_radius else row_norm,
+            "row_norm": _radius(radius_share) if private_radius else row_norm,
             "center": _center(center, plain=pairs is None and not heavy_tails),
             "scales": "private" if private_scales else None,
             "heavy_tails": heavy_tails,
@@ -174,6 +180,10 @@ def release(
             as_json=as_json,
             quiet=quiet,
         )
+
+
+def _radius(share: float | None) -> dpcov.PrivateRadius:
+    return dpcov.PrivateRadius() if share is None else dpcov.PrivateRadius(share=share)
 
 
 def _center(stated: Center | None, *, plain: bool) -> str | None:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from dpcov.cli.options import Folder, Quiet
-from dpcov.cli.terminal import guarded, new_console
+from dpcov.cli.terminal import afterwards, guarded, new_console
 from dpcov.report.keys import is_encrypted, make_keys
 from dpcov.report.signing import sign_folder
 
@@ -27,7 +27,7 @@ def keygen(
         Path, typer.Argument(help="A new file for the private key.", show_default=False)
     ],
     encrypt: Annotated[
-        bool, typer.Option("--encrypt", help=f"Ask for a passphrase, or read {_PASSPHRASE}.")
+        bool, typer.Option("--encrypt", help=f"Ask for a passphrase, if {_PASSPHRASE} has none.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -36,11 +36,14 @@ def keygen(
     Example: dpcov keygen office.pem --encrypt
     """
     with guarded():
-        passphrase = (os.environ.get(_PASSPHRASE) or _ask(again=True)) if encrypt else None
+        passphrase = os.environ.get(_PASSPHRASE) or (_ask(again=True) if encrypt else None)
         public, mark = make_keys(file, passphrase=passphrase)
-        if not quiet:
+        if quiet:
+            return
+        with afterwards(f"{file} and {public} are written"):
             console = new_console()
-            console.print(f"Private key: {file}. Keep it secret.")
+            kept = "It has a passphrase. " if passphrase else ""
+            console.print(f"Private key: {file}. {kept}Keep it secret.")
             console.print(f"Public key: {public}. Publish it where readers trust you.")
             console.print(f"Fingerprint: {mark}")
 
@@ -62,7 +65,8 @@ def sign(
             passphrase = _ask(again=False)
         made = sign_folder(folder, key=key, signer=signer, passphrase=passphrase, force=force)
         if not quiet:
-            new_console().print(f"Signed by {made.signer} with the key {made.fingerprint}.")
+            with afterwards(f"{folder} is signed"):
+                new_console().print(f"Signed by {made.signer} with the key {made.fingerprint}.")
 
 
 def _ask(*, again: bool) -> str:

@@ -69,15 +69,15 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
     with _shown_warnings(), stoppable():
         try:
             yield
+            sys.stdout.flush()
         except _OURS:
             raise
         except errors.DpcovError as error:
             _fail(_in_options(str(error)), FAILED)
         except KeyboardInterrupt as stop:
             _fail(f"Stopped. {undone}", exit_code_of(stop))
-        except BrokenPipeError:  # whoever read the output has seen enough
+        except BrokenPipeError:  # whoever read the output has seen enough: no failure
             _give_up(sys.stdout)
-            raise typer.Exit(FAILED) from None
         except OSError as error:
             # Of the error itself, only what cannot hold data: the system's words and a name.
             where = "" if error.filename is None else f": {error.filename}"
@@ -164,9 +164,15 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to `guarded`: rich would end with a code that means a failure."""
+        raise BrokenPipeError
+
+
 def new_console() -> Console:
     """Return the console of results. It has no colour when it is piped."""
-    return Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
+    return _Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 def _fail(message: str, code: int) -> None:

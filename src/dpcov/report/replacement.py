@@ -98,8 +98,8 @@ def check_target(target: Target, force: bool) -> None:
         return
     if not force:
         raise FolderError(
-            f"{target.stated!r} exists and is never overwritten. Choose another folder, or ask for "
-            "it with --force (in Python, force=True)."
+            f"{target.stated!r} exists and is not overwritten. Choose another folder; or "
+            "replace it, if dpcov wrote it, with --force (in Python, force=True)."
         )
     if path.is_symlink() or not path.is_dir():
         raise FolderError(f"{target.stated!r} is not a folder and is not replaced.")

@@ -75,6 +75,8 @@ def sign_folder(
     problems = [problem for problem in found.problems if not problem.startswith(SIGNATURE_FILE)]
     if (folder / CARD_FILE).is_symlink() or hashlib.sha256(text).hexdigest() != found.card_sha256:
         problems.append(f"{CARD_FILE} is a link, or is being written")
+    if found.card is not None and not found.card["guarantee"]["holds"]:
+        problems.append("it was simulated with a seed, and promises nothing")
     if problems:
         raise FolderError(f"{str(folder)!r} is not signed: {'; '.join(problems)}.")
     return write_signature(folder, text, secret, signer)

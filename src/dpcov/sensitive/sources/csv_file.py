@@ -71,9 +71,15 @@ class CsvSource(ArrowBatchSource):
         if found := re.match(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col", str(error)):
             where = f"Row {int(found[1]) + self._has_header} " if found[1] else "A row "
             counted = "of its header" if self._has_header else "names that are stated"
+            advice = (
+                ""
+                if self._has_header
+                else " Without a header all columns of a file are stated, and are numbers; for a "
+                "file with others, write a line of names at its top."
+            )
             return (
                 f"{where}of {file}, counted from its first line, has more or fewer cells than "
-                f"the {len(labels)} {counted}."
+                f"the {len(labels)} {counted}.{advice}"
             )
         return f"{file} cannot be read as a CSV file in UTF-8 with commas and a header."
 
