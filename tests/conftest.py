@@ -1,6 +1,7 @@
 """What holds for every test: the same examples on any machine, and nothing left behind."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,10 @@ from surroundings import changed, surroundings
 # Hypothesis runs the same examples every time, however slow the machine is.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test opens a window, whatever the machine has.
 os.environ["MPLBACKEND"] = "Agg"

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import dpcov
-from dpcov.cli.app import app
+from cli.runner import invoke
 from dpcov.errors import FolderError
 from dpcov.report import verify_folder, write_folder
 from dpcov.report.ownership import is_whole
@@ -22,7 +21,7 @@ PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--row-norm", "4")
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return invoke(arguments)
 
 
 def contents(folder):
@@ -280,7 +279,7 @@ def test_a_study_is_not_written_over_other_files(tmp_path):
     small = ("--figure", "1", "--as", "printed", "--runs", "1", "--n", "300", "--jobs", "1")
     result = run("reproduce", *small, "--out", tmp_path)
     assert result.exit_code == 2
-    assert "figure-1-printed.png" in result.output
+    assert "figure-1-printed.png" in result.stdout + result.stderr
     assert contents(tmp_path) == {"figure-1-printed.png": b"dear"}
 
 

@@ -125,7 +125,9 @@ def make(table, cells, folder):
     if cells.dtype == LONG and table in ("csv", "pandas, nullable"):
         return None  # they would be other numbers
     try:
-        return TABLES[table](cells, folder)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a library says while it makes its table
+            return TABLES[table](cells, folder)
     except (pa.ArrowException, NotImplementedError, ValueError, TypeError):
         return None
 
@@ -171,8 +173,11 @@ def test_nothing_is_said_about_wide_decimals(kind, options, tmp_path):
     assert all(ending == "released" for ending, _ in heard[0]) or heard[0] == heard[1]
 
 
-@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128])
-def test_nothing_is_said_about_128_bits(kind):
+@pytest.mark.parametrize("name", ["Int128", "UInt128"])
+def test_nothing_is_said_about_128_bits(name):
+    kind = getattr(pl, name, None)
+    if kind is None:
+        pytest.skip("this polars has no such type")
     frame, small = (
         pl.DataFrame({name: pl.Series(cells * 20, dtype=kind) for name in NAMES})
         for cells in ([2**100, 2**127 - 1, 1], [1, 2, 3])

@@ -241,6 +241,8 @@ def rows_that_count(table, engine):
 
 def outcome(table, pair, folder, engine):
     """Return how many rows of the two people count, or why none do."""
+    if "float16" in pair and table == "lazy" and not hasattr(pl, "Float16"):
+        return "not made"  # older polars makes wider numbers of them before anybody looks
     try:
         made = TABLES[table](PAIRS[pair], folder)
     except (pa.ArrowException, NotImplementedError, ValueError, TypeError):
