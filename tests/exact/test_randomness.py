@@ -11,7 +11,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import dpcov
 from dpcov.errors import ForkedStreamError, ParameterError, SensitiveDataError
+from dpcov.exact import randomness
 from dpcov.exact.randomness import RandomStream
+from wiring.planting import plant
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
@@ -29,6 +31,43 @@ def read_in_a_fork(work):
     os.waitpid(child, 0)
     with os.fdopen(reader, "rb") as pipe:
         return pipe.read()
+
+
+def problems_of_the_key(monkeypatch):
+    """Say what is wrong with the key of a stream, given what the operating system was asked."""
+    asked, keys = [], []
+    token_bytes, keystream = randomness.secrets.token_bytes, randomness._keystream
+
+    def give(*count):
+        asked.append(token_bytes(*count))
+        return asked[-1]
+
+    def start(key, counter):
+        keys.append(key)
+        return keystream(key, counter)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(randomness.secrets, "token_bytes", give)
+        patch.setattr(randomness, "_keystream", start)
+        RandomStream.from_os()
+    if [len(given) for given in asked] != [32]:
+        return "the operating system is not asked once, for 32 bytes"
+    return None if set(keys) == set(asked) else "the key is not what the operating system gave"
+
+
+def blocks_apart(monkeypatch):
+    """Return how many blocks `words` or `spare_word` reads before it reaches the other's."""
+    starts, keystream = [], randomness._keystream
+
+    def start(key, counter):
+        starts.append(counter)
+        return keystream(key, counter)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(randomness, "_keystream", start)
+        RandomStream.from_seed(0)
+    main, spare = starts
+    return min((spare - main) % 2**128, (main - spare) % 2**128)
 
 
 def release_bytes():
@@ -67,6 +106,49 @@ def test_spare_words_do_not_disturb_the_sequence_and_do_not_repeat_it():
     assert (disturbed.words(10_000) == words).all()
     assert not set(spare) & set(words.tolist())
     assert len(set(spare)) == 1000
+
+
+@pytest.mark.claim("P6")
+def test_the_key_is_32_bytes_as_the_operating_system_gave_them(monkeypatch):
+    assert problems_of_the_key(monkeypatch) is None
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "secrets.token_bytes(4) * 8",
+        "secrets.token_bytes(8) + bytes(24)",
+        "secrets.token_bytes(_KEY_BYTES)[:16] + bytes(16)",
+        "hashlib.sha256(os.getpid().to_bytes(8, 'big')).digest()",
+    ],
+)
+def test_a_key_with_less_randomness_is_noticed(monkeypatch, key):
+    plant(
+        monkeypatch,
+        "exact.randomness:RandomStream.from_os",
+        "secrets.token_bytes(_KEY_BYTES)",
+        key,
+    )
+    assert problems_of_the_key(monkeypatch)
+
+
+@pytest.mark.claim("P6")
+def test_words_and_spare_words_are_further_apart_than_any_release_reads(monkeypatch):
+    # 2^64 blocks are 2^68 bytes of noise: no machine reads them.
+    assert blocks_apart(monkeypatch) >= 2**64
+
+
+@pytest.mark.parametrize("counter", [0, 1 << 16, 1 << 40, (1 << 128) - (1 << 16)])
+def test_counters_that_come_near_each_other_are_noticed(monkeypatch, counter):
+    monkeypatch.setattr(randomness, "_SPARE_COUNTER", counter)
+    assert blocks_apart(monkeypatch) < 2**64
+
+
+def test_a_spare_counter_that_the_words_reach_repeats_them(monkeypatch):
+    """Why the distance counts: a near counter gives the same words twice."""
+    monkeypatch.setattr(randomness, "_SPARE_COUNTER", 1 << 16)
+    stream = RandomStream.from_seed(1)
+    assert stream.spare_word() == int(stream.words(2**17 + 1)[-1])
 
 
 @needs_fork

@@ -19,12 +19,14 @@ from dpcov.errors import (
     ParameterError,
     SensitiveDataError,
 )
-from dpcov.exact import triangle
+from dpcov.exact import products, triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.threads import blas_threads
 from dpcov.exact.triangle import Triangle
+from dpcov.sensitive import gram as module
 from dpcov.sensitive.gram import Gram, max_block_rows
 from dpcov.sensitive.rows import quantize_rows
+from wiring.planting import plant
 
 GRID = Grid(row_norm=1.0, bits=20)
 
@@ -76,6 +78,65 @@ def test_many_rows_on_any_number_of_threads_are_exact(threads):
     quantize_rows(rows, GRID, "refuse", whole)
     integers = whole.astype(np.int64)
     assert (gram.sums == integers.T @ integers).all()
+
+
+def sliced_and_one_by_one(monkeypatch, grid, threads=1, missing="refuse"):
+    """Return the sums of one block in many slices, and of the same rows one by one.
+
+    In every slice there are rows that are too long, and short ones; none so long that its
+    products would not be exact.
+    """
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(100, 40))
+    lengths = np.exp2(generator.uniform(-1, 3, size=100))
+    rows *= (lengths / np.sqrt((rows**2).sum(axis=1)))[:, None]
+    if missing == "center":
+        rows[::7, 3], rows[::9, 30] = np.nan, -np.inf
+    rule = {"grid": grid, "missing": missing, "threads": threads}
+    alone = Gram.from_rows(rows[:1], **rule)
+    for place in range(1, len(rows)):
+        alone = alone + Gram.from_rows(rows[place : place + 1], **rule)
+    lengths_of_slices = []
+
+    def quantize(block, *rest):
+        lengths_of_slices.append(len(block))
+        return quantize_rows(block, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "_CHUNK_BYTES", 1)
+        patch.setattr(module, "quantize_rows", quantize)
+        sliced = Gram.from_rows(rows, **rule)
+    assert sum(lengths_of_slices) == 100
+    assert len(lengths_of_slices) > 5
+    return sliced, alone
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("missing", ["refuse", "center"])
+@pytest.mark.parametrize(
+    "kind", [{}, {"constant": 300_000}, {"sphere": True}], ids=["plain", "constant", "sphere"]
+)
+def test_a_block_in_slices_is_the_sum_of_its_rows_one_by_one(monkeypatch, kind, missing, threads):
+    grid = Grid(row_norm=1.0, bits=20, **kind)
+    sliced, alone = sliced_and_one_by_one(monkeypatch, grid, threads, missing)
+    assert sliced == alone
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "np.trunc((block[part] / self._grid.unit).clip(-(2.0**24), 2.0**24), out=cells)",
+        "np.trunc(1.001 * cells, out=cells)",
+        "cells[-1] = cells[0]",
+    ],
+)
+def test_other_rows_in_a_later_slice_are_noticed(monkeypatch, planted):
+    right = "quantize_rows(block[part], self._grid, self._missing, cells)\n"
+    wrong = f"{right}        if part.start:\n            {planted}\n"
+    plant(monkeypatch, "sensitive.gram:_BlockKernel.add", right, wrong)
+    sliced, alone = sliced_and_one_by_one(monkeypatch, GRID)
+    assert sliced != alone
 
 
 @pytest.mark.claim("P7")

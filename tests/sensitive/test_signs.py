@@ -16,9 +16,11 @@ from dpcov.errors import (
     ParameterError,
     SensitiveDataError,
 )
+from dpcov.exact import products
 from dpcov.exact.grid import Grid
 from dpcov.sensitive import signs
 from dpcov.sensitive.signs import CoMovement, Squares, block_rows
+from wiring.planting import plant
 
 SQUARES = Squares(Grid(row_norm=2.0, bits=10), cell_bound=300)
 cells = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, -1.0])
@@ -70,6 +72,51 @@ def test_any_split_gives_the_same_sums(table, size):
     whole, parts = (sums(table, squares=SQUARES, size=s) for s in (None, size))
     assert (above_diagonal(whole) == above_diagonal(parts)).all()
     assert (whole.squares == parts.squares).all()
+
+
+def as_one_block_and_two_by_two(monkeypatch, center):
+    """Return the sums of a long block, in slices, and of its rows in blocks of two."""
+    generator = np.random.default_rng(0)
+    table = generator.normal(size=(3000, 20)) * np.exp2(generator.uniform(-3, 12, (3000, 1)))
+    table[::7, 3], table[::9, 15] = np.nan, -np.inf
+    two_by_two = sums(table, center, SQUARES, size=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "_CHUNK_BYTES", 1)
+        whole = sums(table, center, SQUARES)
+    return [(above_diagonal(each).tolist(), each.squares.tolist()) for each in (whole, two_by_two)]
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("center", [None, np.linspace(-1, 1, 20)], ids=["differences", "center"])
+def test_a_long_block_in_slices_is_the_sum_of_its_rows_two_by_two(monkeypatch, center):
+    whole, two_by_two = as_one_block_and_two_by_two(monkeypatch, center)
+    assert whole == two_by_two
+
+
+@pytest.mark.parametrize(
+    ("where", "right", "wrong"),
+    [
+        (
+            "_signs",
+            "signs *= usable",
+            "signs *= usable.all(axis=1, keepdims=True) if len(signs) > 1000 else usable",
+        ),
+        (
+            "_sum_squares",
+            "    np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)",
+            "    np.clip(whole[:512], -squares.cell_bound, squares.cell_bound, out=whole[:512])",
+        ),
+        (
+            "_sum_squares",
+            "    quantize_rows(rows, squares.grid",
+            "    rows[512:] *= 2\n    quantize_rows(rows, squares.grid",
+        ),
+    ],
+)
+def test_other_rows_late_in_a_long_block_are_noticed(monkeypatch, where, right, wrong):
+    plant(monkeypatch, f"sensitive.signs:{where}", right, wrong)
+    whole, two_by_two = as_one_block_and_two_by_two(monkeypatch, None)
+    assert whole != two_by_two
 
 
 @pytest.mark.claim("P10")

@@ -1,15 +1,19 @@
 """The audit of one combination of options: what is spent, and whether sums stay in bounds."""
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import dpcov
 from dpcov.errors import InputError, ParameterError
 from wiring import account, reading
 from wiring.choices import ALWAYS, SIZE, candidates, handed_over, keywords, rows_that_count
+from wiring.watching import EndlessError
 
 SLACK = 0.02  # the share of delta that may stay unspent: 64 cells, and scales of 32 bits
 ROUNDING = 1e-9
+# Answers far below, at, or far above zero; the first or the last places of a selection; among
+# the rows of others, or of nobody else.
+RARE = list(product((-1, 0, 1), (False, True), (False, True)))
 
 
 class RefusedError(Exception):
@@ -25,11 +29,11 @@ class Problem:
     options: dict
 
 
-def release(watch, options, row, answers=None):
+def release(watch, options, row, answers=None, *, alone=False):
     """Return the release and what passed the door."""
     watch.begin(answers)
     try:
-        made = dpcov.release(handed_over(row, options), **keywords(options))
+        made = dpcov.release(handed_over(row, options, alone=alone), **keywords(options))
     except (ParameterError, InputError) as refusal:
         raise RefusedError(str(refusal)) from None
     return made, watch.draws
@@ -55,11 +59,46 @@ def audit(watch, options):
             ]
         ),
     ]
-    if any(again != made for again, _ in runs):
-        found.append(("leak", "the release is not a function of what passed the door"))
-    if any([draw.scales for draw in run] != [draw.scales for draw in draws] for _, run in runs):
-        found.append(("leak", "the noise depends on the rows"))
+    found += _leaked([(made, draws), *runs])
     return [Problem(kind, what, options) for kind, what in found]
+
+
+def audit_rare(watch, options, rare=RARE):
+    """Watch releases of neighboring tables after answers that hardly ever come.
+
+    Where something may hang on an answer, or on there being nothing to add up, the exact
+    answers of a common table do not show it.
+    """
+    nothing, *_, everything = candidates(options)[:5]
+    made, draws = release(watch, options, nothing)
+    pairs = isinstance(made, dpcov.PairsRelease)
+    expected = reading.steps(options, n_rows=rows_that_count(options), size=SIZE, pairs=pairs)
+    found = set()
+    for sign, last, alone in rare:
+        answers = [draw.extreme(sign, last) for draw in draws]
+        try:
+            runs = [
+                release(watch, options, row, answers, alone=alone) for row in (nothing, everything)
+            ]
+        except (RefusedError, EndlessError) as failure:
+            found.add(f"no release but {type(failure).__name__}: {failure}")
+            continue
+        groups = [_grouped(run, expected) for _, run in runs]
+        if None in groups:
+            found.add("the steps depend on the rows or on the answers")
+            continue
+        found |= {what for kind, what in _moved(expected, groups, options) if kind == "far"}
+        found |= {what for _, what in _leaked(runs)}
+    return [Problem("rare", what, options) for what in sorted(found)]
+
+
+def _leaked(runs):
+    """Compare runs that were given the same answers: nothing that is seen may differ."""
+    (made, draws), *others = runs
+    if any(again != made for again, _ in others):
+        yield "leak", "the release is not a function of what passed the door"
+    if any([draw.scales for draw in run] != [draw.scales for draw in draws] for _, run in others):
+        yield "leak", "the noise depends on the rows"
 
 
 def _grouped(draws, expected):

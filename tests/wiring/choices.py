@@ -143,25 +143,28 @@ def rows_that_count(options):
     return ROWS - max(0, len(places(options)) - (options["rows_per_unit"] or 1))
 
 
-def table(row, options):
-    """Return everybody's rows and whose they are, the person's among them."""
+def table(row, options, *, alone=False):
+    """Return everybody's rows and whose they are, the person's among them.
+
+    If the person is alone, the rows of everybody else add nothing.
+    """
     facts = (row, *units(options))
     gaps = options["missing"] == "center"
-    return _table(*(tuple(fact.tolist()) for fact in facts), tuple(places(options)), gaps)
+    return _table(*(tuple(fact.tolist()) for fact in facts), tuple(places(options)), gaps, alone)
 
 
 @cache
-def _table(row, center, scale, places, gaps):
-    rows, whose = others().copy(), np.arange(1.0, ROWS + 1)
+def _table(row, center, scale, places, gaps, alone):
+    rows, whose = others() * (not alone), np.arange(1.0, ROWS + 1)
     rows[list(places)], whose[list(places)] = row, 0
     if gaps:
         rows[7, 2] = rows[8, 1] = np.nan
     return np.array(center) + np.array(scale) * rows, whose
 
 
-def handed_over(row, options):
+def handed_over(row, options, *, alone=False):
     """Return the table as the kind of object that the options ask for."""
-    rows, whose = table(row, options)
+    rows, whose = table(row, options, alone=alone)
     several = options["rows_per_unit"] is not None
     if options["table"] == "stream" or isinstance(options["columns"], dict):
         import pandas as pd

@@ -7,7 +7,7 @@ combination that `test_wiring` audits, too.
 import pytest
 
 from dpcov.privacy import adaptive, gaussian
-from wiring.audit import audit
+from wiring.audit import audit, audit_rare
 from wiring.choices import CORE, RADIUS, SIDES
 from wiring.planting import plant
 from wiring.watching import Watch
@@ -322,6 +322,49 @@ BUGS = {
     ),
 }
 
+# Seen only after answers that hardly ever come, or in a table that adds up to nothing.
+RARE_BUGS = {
+    "a radius no larger than the longest row": (
+        "mechanisms.radius:choose_radius",
+        "counts.radii[place[0]]",
+        "counts.radii[min(place[0], int(np.searchsorted(within, n_rows)))]",
+        {"row_norm": RADIUS},
+    ),
+    "a trace that is drawn until it is positive": (
+        "mechanisms.squares:release_trace",
+        "    noisy = int(add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])\n",
+        "    noisy = -1\n    while noisy <= 0:\n        noisy = int("
+        "add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])\n",
+        {"heavy_tails": True},
+    ),
+    "the exact trace where the noisy one is not positive": (
+        "mechanisms.squares:release_trace",
+        "max(noisy, plan.scale)",
+        "max(noisy if noisy > 0 else int(sums.sums.sum()), plan.scale)",
+        {"heavy_tails": True},
+    ),
+    "no noisy trace where there is nothing to add up": (
+        "mechanisms.squares:release_trace",
+        "max(noisy, plan.scale)",
+        "(max(noisy, plan.scale) if sums.sums.any() else plan.scale)",
+        {"heavy_tails": True},
+    ),
+    "exact squares where the noisy ones are negative": (
+        "mechanisms.second_moment:_noisy_average",
+        "    matrix[np.diag_indices(size)] = diagonal",
+        "    diagonal = np.where(diagonal < 0, sums.diagonal(), diagonal)\n"
+        "    matrix[np.diag_indices(size)] = diagonal",
+        {},
+    ),
+    "exact co-movements where the noisy ones are too large": (
+        "mechanisms.pairs:release_pairs",
+        "    variances = _release_squares(sums, plan, stream)\n",
+        "    noisy = np.where(np.abs(noisy) > plan.n_terms << FINER_BITS, fine, noisy)\n"
+        "    variances = _release_squares(sums, plan, stream)\n",
+        PAIRS,
+    ),
+}
+
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
@@ -343,3 +386,16 @@ def test_without_the_bug_nothing_is_found(monkeypatch, options):
 def test_a_planted_bug_is_found(monkeypatch, where, old, new, options):
     plant(monkeypatch, where, old, new)
     assert audit(Watch().stand(monkeypatch), PLAIN | options)
+
+
+@pytest.mark.parametrize("options", [bug[3] for bug in RARE_BUGS.values()], ids=list(RARE_BUGS))
+def test_without_the_bug_rare_answers_show_nothing(monkeypatch, options):
+    assert audit_rare(Watch().stand(monkeypatch), PLAIN | options) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new", "options"), RARE_BUGS.values(), ids=list(RARE_BUGS)
+)
+def test_a_planted_bug_is_found_by_rare_answers(monkeypatch, where, old, new, options):
+    plant(monkeypatch, where, old, new)
+    assert audit_rare(Watch().stand(monkeypatch), PLAIN | options)

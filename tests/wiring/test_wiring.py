@@ -16,7 +16,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 import dpcov
 from dpcov import local
 from wiring import account
-from wiring.audit import RefusedError, audit, release
+from wiring.audit import RARE, RefusedError, audit, audit_rare, release
 from wiring.choices import (
     ALWAYS,
     CORE,
@@ -112,6 +112,17 @@ def test_every_value_of_an_option_is_in_some_release(taken, name):
 def test_in_every_combination(problems, kind, meaning):
     found = [problem for problem in problems if problem.kind == kind]
     assert not found, f"not true that {meaning}: {len(found)} times, such as {found[:3]}"
+
+
+def test_rare_answers_and_tables_of_nothing_are_no_exception(watch, taken):
+    """Each combination tries some of them, in turn; `test_planted_bugs` tries all on a few."""
+    every = [options for part in taken for options in part]
+    found = [
+        problem
+        for turn, options in enumerate(every)
+        for problem in audit_rare(watch, options, [RARE[turn % len(RARE)]])
+    ]
+    assert not found, f"{len(found)} times, such as {found[:3]}"
 
 
 @pytest.mark.claim("P15")

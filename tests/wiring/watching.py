@@ -1,8 +1,9 @@
 """A watch at the noise door: what reaches it in a whole release, and at which scale.
 
 Nothing random happens while it stands: noise is zero and a selection takes the largest. Given
-the answers of an earlier release it gives them again, so that what is compared between two
-tables is what each step computes *given what the steps before let out*.
+answers, those of an earlier release or ones that noise makes once in an age, it gives them, so
+that what is compared between two tables is what each step computes *given what the steps
+before let out*.
 """
 
 import sys
@@ -12,6 +13,13 @@ import numpy as np
 
 import dpcov.mechanisms.door  # noqa: F401  # all that draws must be loaded before it is watched
 from dpcov.mechanisms import noise
+
+MOST_DRAWS = 20  # several times what any release needs
+HUGE = 1 << 62  # a sum that no rows make, and that floats and 64-bit integers still hold
+
+
+class EndlessError(Exception):
+    """A release draws again and again."""
 
 
 @dataclass
@@ -29,6 +37,12 @@ class Draw:
     def is_whole(self):
         """Whether noise was drawn once, for every number."""
         return len(self.scales) == 1 and self.sizes == [len(self.exact)]
+
+    def extreme(self, sign, last):
+        """Return another answer: numbers far below or above, or 0; the last places or the first."""
+        if self.kind == "gaussian":
+            return np.full(len(self.exact), sign * HUGE, dtype=np.int64)
+        return np.arange(self.count) + (len(self.exact) - self.count if last else 0)
 
 
 class Watch:
@@ -63,18 +77,23 @@ class Watch:
         draw.answer = self._answers[len(self.draws) - 1].copy() if known else fresh
         return draw.answer
 
+    def _pass(self, draw):
+        if len(self.draws) == MOST_DRAWS:
+            raise EndlessError
+        self.draws.append(draw)
+
     def _sampled(self, scale, size, stream):
         self.draws[-1].scales.append(scale)
         self.draws[-1].sizes.append(size)
         return np.zeros(size, dtype=np.int64)
 
     def _add(self, sums, scale, stream):
-        self.draws.append(Draw("gaussian", np.array(sums)))
+        self._pass(Draw("gaussian", np.array(sums)))
         return self._answered(self._add_noise(sums, scale, stream))
 
     def _select(self, scores, *, count, scale, stream):
         exact = np.concatenate(list(scores())).astype(np.int64)
         if count >= len(exact):
             return np.arange(len(exact))  # all of them: nothing is chosen
-        self.draws.append(Draw("selection", exact, count, [scale], [len(exact)]))
+        self._pass(Draw("selection", exact, count, [scale], [len(exact)]))
         return self._answered(np.sort(np.argsort(-exact, kind="stable")[:count]))
