@@ -116,3 +116,37 @@ def test_fifty_thousand_columns_with_all_facts_are_within_the_limits():
 def test_points_and_brackets_in_names_and_notes_are_no_nesting(tmp_path, text):
     (tmp_path / "c.toml").write_text(text)
     assert Columns.load(tmp_path / "c.toml").facts[0].limits == (-1.0, 1.0)
+
+
+LONG = MOST_BYTES - 100
+LONG_STRINGS = {
+    ".json": {
+        "a string": '{"columns": {"' + "x" * LONG + '": 1}}',
+        "an open string": '{"' + "x" * LONG,
+        "escapes": '{"' + "\\n" * 500_000 + "x" * (LONG - 1_000_000),
+    },
+    ".toml": {
+        "a string": '"' + "x" * LONG + '" = 1',
+        "an open string": '"' + "x" * LONG,
+        "escapes": '"' + "\\n" * 500_000 + "x" * (LONG - 1_000_000),
+    },
+}
+SCAN = """
+import resource, sys
+from dpcov.columns.limits import json_problem, toml_problem
+text = open(sys.argv[1]).read()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28),) * 2)
+(json_problem if sys.argv[1].endswith("json") else toml_problem)(text, most_deep=3)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as on Linux")
+@pytest.mark.parametrize("kind", ["a string", "an open string", "escapes"])
+@pytest.mark.parametrize("ending", [".json", ".toml"])
+def test_a_long_string_is_scanned_in_little_memory(ending, kind, tmp_path):
+    path = tmp_path / f"long{ending}"
+    path.write_text(LONG_STRINGS[ending][kind])
+    command = [sys.executable, "-c", SCAN, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]

@@ -312,7 +312,7 @@ def test_the_workers_of_a_cluster_agree_on_who_is_who(pair, expected, table, clu
 def forget_types(monkeypatch):
     """Plant the bug: what files declare is not compared, and Dask converts it."""
     module = "dpcov.sensitive.sources.arrow_columns"
-    monkeypatch.setattr(f"{module}.stored_alike", lambda fragments, label: True)
+    monkeypatch.setattr(f"{module}.stored_alike", lambda *anything: True)
     monkeypatch.setattr(f"{module}.finest_type", lambda kind: None)
 
 

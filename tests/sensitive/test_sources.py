@@ -40,14 +40,13 @@ def test_an_array_gives_numbered_names():
     ("labels", "names"),
     [
         ([0, 1], ("0", "1")),
-        ([("u", 1), ("u", 2)], ("('u', 1)", "('u', 2)")),
-        (pd.to_datetime(["2020-01-01", "2021-01-01"]), None),
-        ([2019, 2021], ("2019", "2021")),
+        ([("u", "v"), ("u", "w")], ("('u', 'v')", "('u', 'w')")),
+        ([1, 2], ("1", "2")),
     ],
 )
-def test_labels_of_any_type_become_names(labels, names):
+def test_places_and_labels_in_parts_become_names(labels, names):
     frame = pd.DataFrame(ROWS, columns=labels)
-    assert names is None or open_source(frame).columns == names
+    assert open_source(frame).columns == names
     assert (read(frame) == ROWS).all()
 
 
@@ -73,7 +72,7 @@ def test_repeated_and_empty_cells_do_not_hide_a_missing_header(text, read_csv):
         open_source(read_csv(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("labels", [["id", "2019", "score"], ["id", 2019, "score"], [36, 2, 170]])
+@pytest.mark.parametrize("labels", [["id", "2019", "score"], ["id", 2019, "score"]])
 def test_one_name_that_looks_like_a_value_needs_the_word_of_the_caller(labels):
     frame = pd.DataFrame(np.ones((3, 3)), columns=labels)
     with pytest.raises(InputError, match=r"The name of column 2 of X looks like a value") as caught:

@@ -148,7 +148,7 @@ class _DatasetSource(ArrowBatchSource):
         if choice.unit is not None:
             place, name = choice.unit_column
             label = dataset.schema.names[place]
-            alike = partial(stored_alike, dataset.get_fragments(), label)
+            alike = partial(stored_alike, dataset.get_fragments(), [label], dataset.schema)
             if not read_or_refuse(alike, self._failed):
                 raise refuse_mixture(name)
         n_rows = read_or_refuse(dataset.count_rows, self._failed)

@@ -6,13 +6,15 @@ Owns what dpcov knows of Arrow's types. Data sets, streams and files share it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MissingExtraError
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
+from dpcov.sensitive.sources.key_cells import STEPS, Kind
 from dpcov.sensitive.sources.keys import Keys, as_keys, refuse_missing_unit, refuse_unit_type
 from dpcov.sensitive.sources.names import refuse_column
 from dpcov.sensitive.sources.refusals import read_or_refuse
@@ -86,12 +88,17 @@ def read_arrow_keys(column: Any, name: str) -> Keys:
     """Return an Arrow column, in one piece or several, as keys."""
     pyarrow = import_pyarrow()
     stored = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
+    is_time = pyarrow.types.is_time(stored)
 
     def convert() -> npt.NDArray[Any] | None:
         # Codes of a dictionary differ from batch to batch, and may stand for null.
         plain = column if stored == column.type else column.cast(stored)
         if plain.null_count:
             return None
+        if is_time:
+            # Python's times have no unit, and end with µs.
+            whole = pyarrow.int32() if stored.bit_width == 32 else pyarrow.int64()
+            plain = plain.cast(whole)
         array: npt.NDArray[Any] = (
             plain.to_numpy()
             if isinstance(plain, pyarrow.ChunkedArray)
@@ -102,6 +109,9 @@ def read_arrow_keys(column: Any, name: str) -> Keys:
     cells = read_or_refuse(convert, f"Unit column {name!r} cannot be read.")
     if cells is None:
         raise refuse_missing_unit(name)
+    if is_time:
+        step = STEPS[stored.unit]
+        return Keys(cells.astype(np.int64) * step, Kind.TIME, step)
     in_zone = pyarrow.types.is_timestamp(stored) and stored.tz is not None
     return as_keys(cells, name, in_zone=in_zone)
 
@@ -133,23 +143,41 @@ def finest_type(kind: pa.DataType) -> pa.DataType:
     return pyarrow.time64("ns") if pyarrow.types.is_time(plain) else plain
 
 
-def stored_alike(fragments: Iterable[Any], label: str) -> bool:
-    """Return whether all files of a data set store the keys of a column in one type.
+def stored_alike(
+    fragments: Iterable[Any], labels: Collection[str], declared: pa.Schema | None = None
+) -> bool:
+    """Return whether all files of a data set store the keys of each column in one type.
 
     Arrow and Dask would convert them to one type, after which nobody sees that one person's
     0.1 in 32 bits is another 0.1 in 64, and that µs were cut from ns.
+
+    Parameters
+    ----------
+    fragments : iterable
+        The files.
+    labels : collection of str
+        The columns.
+    declared : Schema, optional
+        The types that they are converted to, which must be those that are stored: text made
+        of one moment differs from zone to zone.
     """
-    found: set[pa.DataType] = set()
+    wanted = frozenset(labels)
+    found = set() if declared is None else _key_types(declared, wanted)
+    found = {(label, kind) for label, kind in found if kind != import_pyarrow().null()}
     for fragment in fragments:
         # Text has no types but those that the data set declares.
         if getattr(getattr(fragment, "format", None), "type_name", "") in ("csv", "json"):
             continue
-        schema = fragment.physical_schema
-        types = {key_type(schema.types[place]) for place in schema.get_all_field_indices(label)}
+        types = _key_types(fragment.physical_schema, wanted)
         # An empty file has no cells, and pandas often writes it with other types.
         if types - found and fragment.count_rows():
             found |= types
-    return len(found) <= 1
+    return len(found) == len({label for label, _ in found})
+
+
+def _key_types(schema: pa.Schema, labels: Collection[str]) -> set[tuple[str, pa.DataType]]:
+    fields = zip(schema.names, schema.types, strict=True)
+    return {(label, key_type(kind)) for label, kind in fields if label in labels}
 
 
 def index_labels(schema: pa.Schema) -> tuple[str, ...]:

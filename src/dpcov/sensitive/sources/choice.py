@@ -130,7 +130,7 @@ def choose_from_array(size: int, wanted: Wanted) -> Choice:
     (2, 0)
     """
     wanted.refuse_no_header()
-    return _choose(array_names(wanted.columns, size), wanted, are_names=True)
+    return _choose(array_names(wanted.columns, size), wanted, known=range(size))
 
 
 def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[str] = ()) -> Choice:
@@ -152,30 +152,37 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
     """
     wanted.refuse_no_header()
     own = tuple(str(label) for label in labels)
+    known = range(len(own) if wanted.header is True else 0)
     if wanted.select is not None:
         # Names that the caller does not state are not published, and need not be good ones.
-        return _choose(own, wanted, index, are_names=wanted.header is True)
+        return _choose(own, wanted, index, known=known)
     data = {place: label for place, label in enumerate(labels) if label not in index}
     if wanted.columns is None:
         stated = {} if wanted.unit is None else {wanted.unit: None}
         named = {place: label for place, label in data.items() if label not in stated}
         check_own_names(named, are_names=wanted.header is True)
         check_repeats(own)
-        return _choose(own, wanted, index, are_names=wanted.header is True)
+        return _choose(own, wanted, index, known=known)
     given = dict(zip(data, given_names(wanted.columns, len(data)), strict=True))
     names = tuple(given.get(place, name) for place, name in enumerate(own))
     check_repeats(names)
-    return _choose(names, wanted, index, are_names=True)
+    # Those of an index are the table's own.
+    return _choose(names, wanted, index, known=known or given)
 
 
 def find_unit(labels: Sequence[str], unit: str) -> int:
     """Return the place of a unit column among labels of which no other is used."""
-    return _choose(tuple(labels), Wanted(unit=unit), are_names=False).unit_column[0]
+    return _choose(tuple(labels), Wanted(unit=unit), known=()).unit_column[0]
 
 
 def _choose(
-    labels: tuple[str, ...], wanted: Wanted, index: Collection[str] = (), *, are_names: bool
+    labels: tuple[str, ...],
+    wanted: Wanted,
+    index: Collection[str] = (),
+    *,
+    known: Collection[int],
 ) -> Choice:
+    """Return the choice among labels, of which those at `known` places are names for sure."""
     selected = tuple(wanted.select or ())
     unit = () if wanted.unit is None else (wanted.unit,)
     place_of = {label: place for place, label in enumerate(labels)}
@@ -183,10 +190,10 @@ def _choose(
         unknown = [name for name in names if name not in place_of]
         if unknown:
             # A stated name among them shows that they are names; else nothing does.
-            known = are_names or any(name in place_of for name in (*unit, *selected))
+            has_names = known or any(name in place_of for name in (*unit, *selected))
             raise InputError(
                 f"{what}= names columns that X does not have: {_list(map(repr, unknown))}. "
-                + (_show(labels, are_names=are_names) if known else _HIDDEN)
+                + (_show(labels, index, known) if has_names else _HIDDEN)
             )
     if len(place_of) < len(labels):
         _refuse_repeats(labels, (*unit, *selected))
@@ -204,17 +211,21 @@ def _refuse_repeats(labels: tuple[str, ...], stated: Sequence[str]) -> None:
             raise InputError(f"Column name {name!r} appears twice; names must differ.")
 
 
-def _show(labels: tuple[str, ...], *, are_names: bool) -> str:
+def _show(labels: tuple[str, ...], index: Collection[str], known: Collection[int]) -> str:
     """Say which columns there are, those that may be somebody's cells by their places."""
     if not labels:
         return "It has no columns."
-    if not are_names and first_value(labels) is not None:
+    if not known and first_value(labels) is not None:
         return _HIDDEN
+
+    def is_shown(place: int, name: str) -> bool:
+        return place in known or (not known and name not in index and is_plain(name))
+
     return (
         "Its columns are "
         + _list(
             [
-                repr(name) if are_names or is_plain(name) else f"number {place + 1}"
+                repr(name) if is_shown(place, name) else f"number {place + 1}"
                 for place, name in enumerate(labels)
             ]
         )

@@ -16,7 +16,8 @@ from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrow import ArrowBatchSource
 from dpcov.sensitive.sources.arrow_columns import import_pyarrow
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_frame
-from dpcov.sensitive.sources.csv_header import Header, check_header, read_header
+from dpcov.sensitive.sources.csv_header import BOM, Header, check_header, read_header
+from dpcov.sensitive.sources.keys import Keys
 from dpcov.sensitive.sources.names import call_column
 from dpcov.sensitive.sources.refusals import read_all_or_refuse
 
@@ -52,6 +53,18 @@ class CsvSource(ArrowBatchSource):
             # As bytes: 007 and 7 are two people, and no encoding is guessed.
             types[self._choice.unit] = pyarrow.binary()
         return (batch.columns for batch in self._read(types))
+
+    def _keys(self, column: Any, name: str) -> Keys:
+        from pyarrow import compute
+
+        # Arrow takes it off the first line alone, and not if a blank line stands before it.
+        if compute.any(compute.starts_with(column, pattern=BOM)).as_py():
+            raise InputError(
+                f"Unit column {name!r} of {self._path.name} has a cell that begins with a byte "
+                "order mark, as when files were joined: one person could count as two. Write the "
+                "file without it."
+            )
+        return super()._keys(column, name)
 
     def _read(self, types: dict[int, Any]) -> Iterator[pa.RecordBatch]:
         if self._has_header and read_header(self._path) != self._header:

@@ -17,11 +17,13 @@ from dpcov.sensitive.sources.likeness import first_value
 from dpcov.sensitive.sources.names import check_spelling
 from dpcov.sensitive.sources.refusals import read_or_refuse
 
-__all__ = ["Header", "check_header", "read_header"]
+__all__ = ["BOM", "Header", "check_header", "read_header"]
 
 _MOST_BYTES = 4 << 20
 _ROW_NUMBERS = " If the first column is row numbers of pandas or R, write the file without them."
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""The mark that some programs write at the top of a file."""
+
 # A name in quotes, in which they are doubled, or one without.
 _NAME = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
 
@@ -104,8 +106,8 @@ def _first_line(path: Path) -> tuple[bytes, int]:
     """Return the first line that is not blank, and where the next one begins."""
     with path.open("rb") as file:
         # More than the longest line by what may stand around it.
-        content = file.read(_MOST_BYTES + len(_BOM) + 2)
-    bare = content.removeprefix(_BOM).lstrip(b"\r\n")
+        content = file.read(_MOST_BYTES + len(BOM) + 2)
+    bare = content.removeprefix(BOM).lstrip(b"\r\n")
     line = re.split(rb"\r\n|\r|\n", bare, maxsplit=1)[0]
     rest = bare[len(line) :]
     breaks = 2 if rest.startswith(b"\r\n") else min(len(rest), 1)

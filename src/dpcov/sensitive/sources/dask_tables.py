@@ -18,11 +18,22 @@ import numpy.typing as npt
 from dpcov.errors import InputError
 from dpcov.sensitive.sources.arrays import ArraySource, SparseSource, check_array
 from dpcov.sensitive.sources.choice import Choice, Wanted, choose_from_array
-from dpcov.sensitive.sources.dask_expressions import keep_objects, parquet_files, partitions_of
+from dpcov.sensitive.sources.dask_expressions import (
+    guesses_types,
+    keep_objects,
+    parquet_files,
+    partitions_of,
+)
 from dpcov.sensitive.sources.frames import FrameSource
 from dpcov.sensitive.sources.key_cells import Kind
 from dpcov.sensitive.sources.key_order import KeyOrder
-from dpcov.sensitive.sources.keys import Keys, as_keys, check_keys, refuse_mixture
+from dpcov.sensitive.sources.keys import (
+    Keys,
+    as_keys,
+    check_keys,
+    refuse_guessed_type,
+    refuse_mixture,
+)
 from dpcov.sensitive.sources.names import ACCEPTED
 from dpcov.sensitive.sources.pieces import Piece, Split
 from dpcov.sensitive.sources.refusals import kind_of, read_or_refuse
@@ -72,13 +83,13 @@ def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
 def _as_stored(table: Any, choice: Choice) -> Any:
     """Return a frame whose unit column comes as it is stored, or refuse files of two types."""
     place, name = choice.unit_column
-    unit = str(table.columns[place])
-    for columns, fragments in parquet_files(table):
+    label = table.columns[place]
+    if guesses_types(table, label):
+        raise refuse_guessed_type(name)
+    for read in parquet_files(table, label):
         from dpcov.sensitive.sources.arrow_columns import stored_alike
 
-        # Under another name it may be any of them.
-        labels = [unit] if unit in columns else columns
-        if not all(stored_alike(fragments, label) for label in labels):
+        if not stored_alike(read.fragments, read.labels, read.declared):
             raise refuse_mixture(name)
     return keep_objects(table)
 
@@ -92,11 +103,18 @@ def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
     choice = choose_from_array(int(table.shape[1]), wanted)
     places = _read_places(choice)
     chosen = table if choice.is_whole else table[:, places]
-    partitions = read_or_refuse(
-        lambda: chosen.rechunk({1: -1}).to_delayed().ravel().tolist(), _UNREADABLE
-    )
+    partitions = read_or_refuse(lambda: _chunks(chosen.rechunk({1: -1})), _UNREADABLE)
+    whose = None
+    if choice.unit is not None:
+        # Before chunks are joined, which would make 64 bits of 32.
+        whose = read_or_refuse(lambda: _chunks(table[:, [choice.unit]]), _UNREADABLE)
     kind = as_keys(np.empty(0, table.dtype), "").kind
-    return DaskSource(choice, partitions, table.chunks[0], scheduler, unit_kind=kind)
+    return DaskSource(choice, partitions, table.chunks[0], scheduler, unit_kind=kind, whose=whose)
+
+
+def _chunks(array: Any) -> list[Any]:
+    """Return the chunks of an array that has one for all of its columns."""
+    return list(array.to_delayed().ravel())
 
 
 class DaskSource:
@@ -116,6 +134,8 @@ class DaskSource:
         What the columns of a partition are called, if they have names.
     unit_kind : str, optional
         The kind of keys that the collection declares.
+    whose : sequence of Delayed, optional
+        The unit column of each partition alone. By default it is taken from the partition.
 
     Notes
     -----
@@ -131,12 +151,13 @@ class DaskSource:
         scheduler: Scheduler | None,
         labels: tuple[str, ...] | None = None,
         unit_kind: str | None = None,
+        whose: Sequence[Delayed] | None = None,
     ) -> None:
         from dpcov.sensitive.schedulers import current_scheduler
 
         self.columns = choice.names
         self._choice, self._partitions, self._labels = choice, partitions, labels
-        self._unit_kind = unit_kind
+        self._unit_kind, self._whose = unit_kind, whose
         self._scheduler = current_scheduler() if scheduler is None else scheduler
         self._order: KeyOrder | None = None
         self._lengths = self._count(known)
@@ -150,7 +171,7 @@ class DaskSource:
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield whose the rows of each partition are; the workers send them here."""
         _, name = self._choice.unit_column
-        pieces = self._pieces(None)
+        pieces = self._pieces(None) if self._whose is None else self._unit_pieces(self._whose)
         tasks = [(read_keys, piece, piece_rows, size) for piece, piece_rows in pieces]
         order = KeyOrder()
         runs = (run for found in self._run("units", tasks) for run in found)
@@ -175,6 +196,11 @@ class DaskSource:
             read = Partition(self.columns, unit, length, self._labels)
             yield Piece(read, length, start, has_units=order is not None), rows
             start += length
+
+    def _unit_pieces(self, whose: Sequence[Delayed]) -> Iterator[tuple[Piece, Delayed]]:
+        _, name = self._choice.unit_column
+        for (piece, _), cells in zip(self._pieces(None), whose, strict=True):
+            yield replace(piece, open=Partition((), name, piece.n_rows)), cells
 
     def _count(self, known: Sequence[float]) -> list[int]:
         if not any(math.isnan(length) for length in known):

@@ -216,10 +216,16 @@ def _read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
 
 def _read_keys(column: nw.Series[Any], name: str) -> Keys:
     """Return the unit column as keys."""
-    if nw.dependencies.is_pyarrow_chunked_array(column.to_native()):
+    native = column.to_native()
+    if nw.dependencies.is_pyarrow_chunked_array(native):
         from dpcov.sensitive.sources.arrow_columns import read_arrow_keys
 
-        return read_arrow_keys(column.to_native(), name)
+        return read_arrow_keys(native, name)
+    if column.dtype == nw.Time and hasattr(native.dtype, "pyarrow_dtype"):
+        # Times of Arrow in a frame of pandas: Python's would lose their unit.
+        from dpcov.sensitive.sources.arrow_columns import import_pyarrow, read_arrow_keys
+
+        return read_arrow_keys(import_pyarrow().array(native.array), name)
 
     def convert() -> npt.NDArray[Any] | None:
         if column.is_null().any():

@@ -31,6 +31,7 @@ __all__ = [
     "OneKind",
     "as_keys",
     "check_keys",
+    "refuse_guessed_type",
     "refuse_missing_unit",
     "refuse_mixture",
     "refuse_unit_type",
@@ -221,6 +222,16 @@ def refuse_mixture(name: str) -> InputError:
         f"Unit column {name!r} must hold cells of one kind, and of one type in all pieces of X: "
         "text, whole numbers or dates. Otherwise one person could be written in two ways and "
         "count as two. Convert all of its cells to text."
+    )
+
+
+def refuse_guessed_type(name: str) -> InputError:
+    """Return the refusal of a column whose type each block guesses, for the caller to raise."""
+    return InputError(
+        f"Unit column {name!r} comes from text that Dask reads block by block, and each block "
+        'guesses its type: a person could be "007" in one and 7 in another and count as two. Pass '
+        f"the path of the CSV file itself, or read it with dtype={{{name!r}: str}} and keep that "
+        "name. Of JSON files, write Parquet files with the ids as text."
     )
 
 

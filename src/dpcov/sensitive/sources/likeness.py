@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,9 @@ _LONGEST, _LONGEST_PLAIN, _MOST_WORDS = 100, 60, 12
 _REPEATED = re.compile(r"(\.\d+|_duplicated_\d+)$")
 _VALUE = re.compile(
     r"""
-      n/?a | \#n/a | n\.a\. | null | none | nil | nan\(.*\) | unnamed:\s\d+ | true | false | yes
+      n/?a | \#n/a | n\.a\. | <na> | nat | null | none | nil | unnamed:\s\d+ | true | false | yes
+    | [-+]? nan \(.*\) | [-+]? [\d.]* \# (ind | inf | q?nan | snan) \d*   # as C writes them
+    | [-+]? 0x [0-9a-f.]+ (p [-+]? \d+)? | [-+]? [\d.,]+ [de] [-+]? \d+
     | \S+ @ \S+ \. \S+                                      # an e-mail address
     | (https? | ftp):// .* | www\. .*
     | \d{1,4} [-/.] \d{1,2} [-/.] \d{1,4} (\D .*)?          # a date, with a time
@@ -78,29 +79,37 @@ def is_plain(name: str) -> bool:
 def first_value(labels: Iterable[Any]) -> int | None:
     """Return the place of the first label that looks like a value, or None.
 
-    Labels that are no text were made by a program, such as the whole numbers of a frame that
-    was made from an array, unless there is text beside them: a spreadsheet without a header
-    has labels of both kinds.
+    A label that is no text is a value: names are text, and a row that became labels need not
+    be. Only 0, 1, 2, … and 1, 2, 3, … without a gap are what programs call columns that have
+    no names. Of a label in several parts, as pandas makes of two header lines, each counts.
 
     Examples
     --------
-    >>> first_value(["age", "36"]), first_value([0, 1, 2]), first_value(["age", 36])
-    (1, None, 1)
+    >>> first_value(["age", "36"]), first_value([0, 1, 2]), first_value([36, 1200])
+    (1, None, 0)
+    >>> first_value([("age", "years"), ("income", "1200")])
+    1
     """
     listed = list(labels)
-    if not any(isinstance(label, (str, float)) for label in listed):
-        return _first_descent(listed)
-    return next(
-        (place for place, label in enumerate(listed) if looks_like_a_value(str(label))), None
-    )
-
-
-def _first_descent(labels: list[Any]) -> int | None:
-    """Return where whole numbers stop to ascend: nobody numbers columns like that."""
-    if not all(isinstance(label, (int, np.integer)) for label in labels):
+    if _are_places(listed):
         return None
-    pairs = enumerate(pairwise(labels), start=1)
-    return next((place for place, (before, label) in pairs if label <= before), None)
+    return next((place for place, label in enumerate(listed) if _may_be_cell(label)), None)
+
+
+def _may_be_cell(label: Any) -> bool:
+    if isinstance(label, tuple):
+        return any(map(_may_be_cell, label))
+    if isinstance(label, bytes):
+        return looks_like_a_value(label.decode("utf-8", "replace"))
+    return not isinstance(label, str) or looks_like_a_value(label)
+
+
+def _are_places(labels: list[Any]) -> bool:
+    """Return whether labels count the columns, from 0 or from 1."""
+    whole = all(
+        isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels
+    )
+    return whole and any(labels == list(range(at, at + len(labels))) for at in (0, 1))
 
 
 def _is_number(text: str) -> bool:

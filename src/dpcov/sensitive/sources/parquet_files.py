@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -49,6 +50,7 @@ class ParquetSource(ArrowBatchSource):
                 )
             if count:
                 self._check_types(sibling, path, schema, choice)
+        self._coarse = _in_seconds(self._files, choice)
         super().__init__(choice, sum(count for _, _, count in read), first.name)
 
     def _check_types(self, schema: pa.Schema, path: Path, first: pa.Schema, choice: Choice) -> None:
@@ -71,7 +73,19 @@ class ParquetSource(ArrowBatchSource):
         for path, groups in zip(self._files, self._groups, strict=True):
             batches = partial(_read_batches, path, groups, names)
             for batch in read_all_or_refuse(batches, _broken(path)):
-                yield batch.columns
+                yield self._as_written(batch.columns, places, path)
+
+    def _as_written(
+        self, columns: Sequence[Any], places: tuple[int, ...], path: Path
+    ) -> Sequence[Any]:
+        """Return the columns with the unit's times in seconds, if they were written like that."""
+        kind = self._coarse.get(path.absolute())
+        if kind is None:
+            return columns
+        return [
+            column.cast(kind) if place == self._choice.unit else column
+            for place, column in zip(places, columns, strict=True)
+        ]
 
     def split(self, parts: int) -> Split:
         """Return at most `parts` runs of row groups of about the same number of rows."""
@@ -117,6 +131,31 @@ def _read_batches(
         )
     # Each file leaves pieces behind, which would add up over a folder.
     import_pyarrow().default_memory_pool().release_unused()
+
+
+def _in_seconds(files: Sequence[Path], choice: Choice) -> dict[Path, pa.DataType]:
+    """Return the files whose unit column was in seconds, which Parquet stores as milliseconds.
+
+    What Arrow notes about its own types tells them, and with them how far times were rounded.
+    """
+    if choice.unit is None:
+        return {}
+    found = {}
+    for path in files:
+        note = read_or_refuse(partial(_read_note, path), _broken(path))
+        kind = None if note is None else note.types[choice.unit]
+        if str(kind).startswith(("time32[s]", "timestamp[s")):
+            found[path.absolute()] = kind
+    return found
+
+
+def _read_note(path: Path) -> pa.Schema | None:
+    with _open(path) as file:
+        note = (file.metadata.metadata or {}).get(b"ARROW:schema")
+    if note is None:
+        return None
+    pyarrow = import_pyarrow()
+    return pyarrow.ipc.read_schema(pyarrow.BufferReader(base64.b64decode(note)))
 
 
 def _group_lengths(path: Path) -> list[int]:
