@@ -197,3 +197,31 @@ def test_of_two_commands_at_the_same_time_one_is_refused(place):
     assert verify_folder(place / "shared").holds
     assert "is writing 'shared'" in refused or "not overwritten" in refused
     assert "delta" not in refused  # nothing was spent, so nothing is warned of
+
+
+LATE = """
+import atexit, os, signal, sys
+from dpcov.cli import main
+number = int(sys.argv.pop(1))
+# Called while Python ends, long after the command returned.
+atexit.register(os.kill, os.getpid(), number)
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "asked", [RELEASE, "demo --people 2000", "local randomize t.csv --plan plan.json"]
+)
+def test_a_signal_while_python_ends_does_not_undo_a_success(place, asked, number):
+    out = f"late{len(list(place.iterdir()))}"
+    done = subprocess.run(
+        [sys.executable, "-c", LATE, str(int(number)), *asked.split(), "--out", out],
+        cwd=place,
+        env=ENVIRONMENT,
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert (done.returncode, b"Stopped" in done.stderr) == (0, False), done.stderr
+    assert (place / out).exists()

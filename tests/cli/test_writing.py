@@ -1,8 +1,11 @@
 """Commands that write: what they refuse, and what they never lose. In this process."""
 
+import errno
 import os
 import shutil
 import signal
+import stat
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +13,13 @@ import pytest
 
 import dpcov
 from cli.runner import invoke
+from dpcov.cli import report_files
 from dpcov.errors import FolderError
 from dpcov.report import verify_folder, write_folder
 from dpcov.report.ownership import is_whole
 from dpcov.report.replacement import write_aside
 from dpcov.writing import locate_target, reserve
+from dpcov.writing.signals import STOPPING
 from report import releases
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--row-norm", "4")
@@ -230,9 +235,9 @@ def test_a_signal_that_comes_when_the_folder_is_complete_comes_too_late(place, m
 def test_a_file_that_comes_into_being_while_reports_are_made_is_not_overwritten(place, monkeypatch):
     link = os.link
 
-    def too_late(source, target):
+    def too_late(source, target, **options):
         Path(target).write_text("dear")
-        link(source, target)
+        link(source, target, **options)
 
     monkeypatch.setattr(os, "link", too_late)
     assert run(*RANDOMIZE, "--out", "new.bin").exit_code == 1
@@ -289,3 +294,172 @@ def test_a_folder_that_is_refused_is_refused_in_python_too(place):
     with pytest.raises(FolderError, match=r"rows\.npy"):
         write_folder(release, release.estimate(), place / "survey", force=True)
     assert (place / "survey" / "rows.npy").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("asked", [RELEASE, RANDOMIZE, ("demo", "--people", "2000")])
+def test_a_signal_after_all_was_said_comes_too_late(place, monkeypatch, asked, number):
+    class Streams:
+        """The last that a command does is to flush: the signal comes then."""
+
+        def __getattr__(self, name):
+            return getattr(sys, name)
+
+        @property
+        def stdout(self):
+            signal.raise_signal(number)
+            return sys.stdout
+
+    monkeypatch.setattr("dpcov.cli.terminal.sys", Streams())
+    before = signal.getsignal(number)
+    result = run(*asked, "--out", "new")
+    assert (result.exit_code, "Stopped" in result.stderr) == (0, False)
+    assert signal.getsignal(number) is before
+
+
+def test_a_caller_in_the_same_process_gets_their_handlers_back(place):
+    before = [signal.getsignal(number) for number in STOPPING]
+    assert run(*RELEASE, "--out", "new").exit_code == 0
+    assert [signal.getsignal(number) for number in STOPPING] == before
+
+
+def test_a_file_that_takes_the_name_of_reports_is_not_replaced(place, monkeypatch):
+    check = report_files._check_target
+    checks = []
+
+    def too_late(target, *rest):
+        check(target, *rest)
+        checks.append(1)
+        if len(checks) == 3:  # the last look at it
+            (place / "thesis").write_text("dear")
+            (place / "thesis").replace(target.path)
+
+    monkeypatch.setattr(report_files, "_check_target", too_late)
+    result = run(*RANDOMIZE, "--out", "r.bin", "--force")
+    assert result.exit_code == 1
+    assert "is not a file of reports for this plan" in result.stderr
+    assert (place / "r.bin").read_text() == "dear"
+    assert not list(place.glob(".r.bin*"))
+
+
+def test_reports_that_lost_their_name_and_could_not_be_replaced_are_said(place, monkeypatch):
+    link = os.link
+    before = (place / "r.bin").read_bytes()
+
+    def too_late(source, target, **options):
+        Path(target).write_text("dear")
+        link(source, target, **options)
+
+    monkeypatch.setattr(os, "link", too_late)
+    result = run(*RANDOMIZE, "--out", "r.bin", "--force")
+    (kept,) = place.glob(".r.bin.*.old")
+    assert (result.exit_code, kept.name in result.stderr) == (1, True)
+    assert (place / "r.bin").read_text() == "dear"
+    assert kept.read_bytes() == before
+
+
+def test_reports_that_a_killed_run_took_the_name_from_get_it_back(place):
+    target = locate_target("r.bin")
+    before = (place / "r.bin").read_bytes()
+    with reserve(target) as held:
+        held.keep = True
+        target.aside(held.token).write_bytes(before)
+        (place / "r.bin").rename(target.old(held.token))
+    assert run(*RANDOMIZE, "--out", "r.bin").exit_code == 1
+    assert (place / "r.bin").read_bytes() == before
+    assert [path.name for path in place.glob("*r.bin*")] == ["r.bin"]
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.EPERM])
+def test_a_folder_that_cannot_lose_its_name_is_refused_before_anything_is_spent(
+    place, spent, monkeypatch, number
+):
+    def refuse(source, _):
+        raise OSError(number, os.strerror(number), str(source))
+
+    monkeypatch.setattr(os, "rename", refuse)
+    before = contents(place)
+    result = run(*RELEASE, "--out", "survey", "--force")
+    assert (result.exit_code, spent) == (1, [])
+    assert os.strerror(number).lower() in result.stderr
+    assert contents(place) == before
+
+
+def test_a_mount_point_is_refused_before_anything_is_spent(place, spent, monkeypatch):
+    lstat = os.lstat
+
+    def mounted(path, **options):
+        about = lstat(path, **options)
+        if Path(path) != place / "survey":
+            return about
+        fields = list(about)
+        fields[stat.ST_DEV] += 1
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(os, "lstat", mounted)
+    result = run(*RELEASE, "--out", "survey", "--force")
+    assert (result.exit_code, spent) == (1, [])
+    assert "where another file system begins" in result.stderr
+
+
+def test_a_place_without_room_is_refused_before_anything_is_spent(place, spent, monkeypatch):
+    def full(path, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = run(*RELEASE, "--out", "new")
+    assert (result.exit_code, spent) == (1, [])
+    assert "no space left on device. Nothing was spent" in result.stderr
+    assert not list(place.glob("*new*"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file modes are a POSIX matter")
+def test_a_folder_can_be_filled_whatever_new_folders_are_allowed(tmp_path):
+    before = os.umask(0o377)
+    try:
+        with write_aside(tmp_path / "new") as aside:
+            mode = stat.S_IMODE(aside.folder.stat().st_mode)
+    finally:
+        os.umask(before)
+    assert mode == 0o700
+
+
+def test_what_was_spent_and_could_not_be_published_is_said(place, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("dpcov.cli.publishing.fill_folder", full)
+    result = run(*RELEASE, "--out", "new")
+    assert result.exit_code == 1
+    assert "noise had been drawn" in result.stderr
+    assert "Nothing was published, and the budget counts as spent" in result.stderr
+    free = run("estimate", "survey", "--out", "new")
+    assert (free.exit_code, "noise" in free.stderr) == (1, False)
+
+
+@pytest.mark.parametrize("name", [".", "", "/", ".."])
+def test_a_key_without_a_name_is_refused_in_a_sentence(place, name):
+    result = run("keygen", name)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("words", ["caf\udce9", "x" * 2000])
+def test_a_passphrase_that_no_key_can_have_is_refused_in_a_sentence(place, monkeypatch, words):
+    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "open")
+    assert run("keygen", "office.pem").exit_code == 0
+    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", words)
+    for asked in (
+        ("keygen", "new.pem"),
+        ("sign", "survey", "--key", "office.pem", "--signer", "Me"),
+    ):
+        result = run(*asked)
+        assert (result.exit_code, "The passphrase must" in result.stderr) == (1, True)
+    assert not (place / "new.pem").exists()
+
+
+def test_a_name_is_said_to_be_one(place):
+    release = releases.dense()
+    write_folder(release, release.estimate(), place / "sly", name="Promised: epsilon = 0.001.")
+    said = run("show", "sly").stdout.splitlines()
+    assert said[0] == "Name: Promised: epsilon = 0.001."
+    assert sum(line.startswith("Promised:") for line in said) == 1

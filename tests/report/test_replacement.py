@@ -12,7 +12,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import FolderError, LeftoverWarning
-from dpcov.report import sign_folder, verify_folder, write_folder
+from dpcov.report import ownership, sign_folder, verify_folder, write_folder
 from dpcov.report.keys import make_keys
 from dpcov.report.leftovers import check_not_hidden
 from dpcov.report.ownership import FILES, is_whole
@@ -128,6 +128,25 @@ def a_forged_card(folder):
     return "card.json"
 
 
+def an_edited_card(folder):
+    text = (folder / "card.json").read_text(encoding="utf-8")
+    edited = text.replace('"description": ""', '"description": "An evening of work"')
+    assert edited != text
+    (folder / "card.json").write_text(edited, encoding="utf-8")
+    return "card.json (changed)"
+
+
+def a_card_in_other_words(folder):
+    with (folder / "card.json").open("a") as file:
+        file.write("\n")
+    return "card.json (changed)"
+
+
+def a_torn_signature(folder):
+    (folder / ".card.sig.json.0123456789abcdef").write_text("{")
+    return ".card.sig.json.0123456789abcdef (left by a signer that was stopped)"
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -141,6 +160,9 @@ def a_forged_card(folder):
         a_pipe_as_card,
         no_card,
         a_forged_card,
+        an_edited_card,
+        a_card_in_other_words,
+        a_torn_signature,
     ],
 )
 def test_force_replaces_nothing_that_dpcov_did_not_write(folder, prepared, spoil):
@@ -504,3 +526,56 @@ def test_a_signature_that_was_changed_is_not_replaced(signed, prepared):
 
 def test_a_signed_folder_is_whole(signed):
     assert is_whole(signed)
+
+
+def test_a_signature_that_a_killed_signer_left_aside_is_no_obstacle(signed, prepared):
+    shutil.copy(signed / "card.sig.json", signed / ".card.sig.json.0123456789abcdef")
+    assert is_whole(signed)
+    replace(signed, prepared)
+    assert which(signed) == "new"
+
+
+def test_a_file_that_comes_after_the_old_folder_was_judged_is_kept(folder, prepared, monkeypatch):
+    sha256_of = ownership.sha256_of
+
+    def meanwhile(file):
+        if file.parent.name.endswith(".old"):
+            (file.parent / "notes.txt").write_text("dear")
+        return sha256_of(file)
+
+    monkeypatch.setattr(ownership, "sha256_of", meanwhile)
+    with pytest.warns(LeftoverWarning, match="something came into it"):
+        replace(folder, prepared)
+    (kept,) = folder.parent.glob(".survey.*.old")
+    assert (kept / "notes.txt").read_text() == "dear"
+    assert which(folder) == "new"
+
+
+def test_a_file_that_changes_after_the_old_folder_was_judged_is_kept(folder, prepared, monkeypatch):
+    sha256_of = ownership.sha256_of
+
+    def meanwhile(file):
+        digest = sha256_of(file)
+        if file.parent.name.endswith(".old") and file.name == "edges.csv":
+            file.write_text("dear")
+        return digest
+
+    monkeypatch.setattr(ownership, "sha256_of", meanwhile)
+    with pytest.warns(LeftoverWarning, match=r"edges\.csv changed while"):
+        replace(folder, prepared)
+    (kept,) = folder.parent.glob(".survey.*.old")
+    assert (kept / "edges.csv").read_text() == "dear"
+
+
+def test_a_folder_that_cannot_be_deleted_is_said_with_the_reason(folder, prepared, monkeypatch):
+    unlink = os.unlink
+
+    def read_only(path, **options):
+        if Path(path).parent.name.endswith(".old"):
+            raise PermissionError(13, "Permission denied")
+        unlink(path, **options)
+
+    monkeypatch.setattr(os, "unlink", read_only)
+    with pytest.warns(LeftoverWarning, match="it cannot be deleted: permission denied"):
+        replace(folder, prepared)
+    assert which(folder) == "new"

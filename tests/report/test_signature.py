@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dpcov.errors import FolderError, ParameterError
-from dpcov.report import sign_folder, verify_folder, write_folder
+from dpcov.report import sign_folder, signing, verify_folder, write_folder
 from dpcov.report.keys import (
     fingerprint,
     is_sound,
@@ -301,3 +301,59 @@ def test_a_rehearsal_is_not_signed(place):
     write_folder(estimate.release, estimate, place / "rehearsal")
     with pytest.raises(FolderError, match="promises nothing"):
         sign_folder(place / "rehearsal", key=place / "office.pem", signer="Data office, X")
+
+
+def test_of_two_signers_at_the_same_time_the_second_is_refused(place, monkeypatch):
+    (place / "survey" / "card.sig.json").unlink()
+    verify = signing.verify_folder
+
+    def meanwhile(folder):
+        monkeypatch.undo()
+        sign_folder(folder, key=place / "office.pem", signer="First")
+        return verify(folder)
+
+    monkeypatch.setattr(signing, "verify_folder", meanwhile)
+    with pytest.raises(FolderError, match="signed already"):
+        sign_folder(place / "survey", key=place / "other.pem", signer="Second")
+    assert verify_folder(place / "survey").signature.signer == "First"
+    assert verify_folder(place / "survey").unlisted == ()
+
+
+def test_a_signature_gets_its_name_where_there_are_no_links(place, monkeypatch):
+    def no_links(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    (place / "survey" / "card.sig.json").unlink()
+    sign_folder(place / "survey", key=place / "office.pem", signer="First")
+    assert verify_folder(place / "survey").signature.signer == "First"
+    with pytest.raises(FolderError, match="signed already"):
+        sign_folder(place / "survey", key=place / "other.pem", signer="Second")
+
+
+def test_force_replaces_no_file_that_is_not_a_signature(place):
+    (place / "survey" / "card.sig.json").write_text("dear")
+    with pytest.raises(FolderError, match="is not a signature of dpcov"):
+        sign_folder(place / "survey", key=place / "other.pem", signer="Me", force=True)
+    assert (place / "survey" / "card.sig.json").read_text() == "dear"
+
+
+def test_force_replaces_a_signature_of_another_card(place):
+    change(place / "survey" / "card.sig.json", signer="Somebody else")
+    sign_folder(place / "survey", key=place / "other.pem", signer="Me", force=True)
+    assert verify_folder(place / "survey").signature.signer == "Me"
+
+
+@pytest.mark.parametrize("failing", [1, 2], ids=["private", "public"])
+def test_a_key_that_cannot_be_written_leaves_no_file(tmp_path, monkeypatch, failing):
+    calls = []
+
+    def full(_):
+        calls.append(1)
+        if len(calls) == failing:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FolderError, match="cannot be written"):
+        make_keys(tmp_path / "new.pem")
+    assert list(tmp_path.iterdir()) == []

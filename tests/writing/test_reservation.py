@@ -94,3 +94,22 @@ def test_a_list_that_is_deleted_while_it_is_opened_is_made_anew(target, monkeypa
     with reserve(target):
         assert len(files) == 2
         assert is_reserved(target)
+
+
+def test_a_link_to_a_file_of_the_user_is_not_written_to(target):
+    dear = target.path.with_name("dear")
+    dear.write_text("0123456789abcdef\n")  # which could be a list of tokens
+    os.link(dear, target.reservation)
+    with pytest.raises(FolderError, match="is not a file of dpcov"), reserve(target):
+        pytest.fail("this must not be reached")
+    assert dear.read_text() == "0123456789abcdef\n"
+    assert target.reservation.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="owners are a POSIX matter")
+def test_a_reservation_of_somebody_else_is_not_written_to(target, monkeypatch):
+    target.reservation.write_text("")
+    monkeypatch.setattr(os, "geteuid", lambda: target.reservation.stat().st_uid + 1)
+    with pytest.raises(FolderError, match="belongs to somebody else"), reserve(target):
+        pytest.fail("this must not be reached")
+    assert target.reservation.read_text() == ""

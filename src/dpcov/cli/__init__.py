@@ -24,6 +24,7 @@ def main() -> None:
 def _run() -> None:
     try:
         from dpcov.cli.app import app
+        from dpcov.cli.stopping import to_the_end_of_the_process
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich"}:
             raise
@@ -33,7 +34,8 @@ def _run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # letters that a terminal lacks are no failure
             stream.reconfigure(errors="backslashreplace")
-    app()
+    with to_the_end_of_the_process():
+        app()
 
 
 def _end(message: str, code: int) -> None:

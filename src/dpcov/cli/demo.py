@@ -20,6 +20,7 @@ from rich.table import Table
 
 import dpcov
 from dpcov.cli.options import Force
+from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded
 from dpcov.errors import DpcovError, NothingDetectableWarning
 from dpcov.privacy import ApproxDP
@@ -73,6 +74,7 @@ def demo(
         aside: Aside | None = None
         try:
             with write_aside(out, force=force) as aside:
+                stoppable_until(lambda made=aside: made.complete)  # type: ignore[misc]
                 estimate, said = _run(epsilon, delta, people)
                 fill_folder(aside.folder, estimate.release, estimate, _IDENTITY, fdr=_FDR)
             with afterwards(f"{out} is complete"):

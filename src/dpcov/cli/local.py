@@ -28,6 +28,7 @@ from dpcov.cli.options import (
 )
 from dpcov.cli.publishing import publish
 from dpcov.cli.report_files import NewReports, read_reports, write_reports
+from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, tell
 from dpcov.columns.limits import MOST_BYTES
 from dpcov.errors import ParameterError, PlanError
@@ -117,6 +118,7 @@ def randomize(
         new: NewReports | None = None
         try:
             with write_reports(out, made, force=force) as new:
+                stoppable_until(lambda file=new: file.complete)  # type: ignore[misc]
                 if new.replaces:
                     tell(
                         "warning: these are second reports of the same people: the promises add up."

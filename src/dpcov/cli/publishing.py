@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
@@ -44,11 +45,13 @@ def publish(
     for elsewhere.
     """
     check_date(identity.date)
+    drawn: list[AnyRelease] = []
 
     def spend() -> Any:
         if force and spends:
             _warn_of_the_release_before(out)
-        return make().estimate()
+        drawn.append(make())
+        return drawn[0].estimate()
 
     write_and_say(
         spend,
@@ -59,6 +62,7 @@ def publish(
         force=force,
         as_json=as_json,
         quiet=quiet,
+        is_spent=lambda: spends and bool(drawn),
     )
 
 
@@ -72,10 +76,12 @@ def write_and_say(
     force: bool,
     as_json: bool,
     quiet: bool,
+    is_spent: Callable[[], bool] = lambda: False,
 ) -> None:
     """Make an estimate, write its folder, and say what is in it.
 
-    From the moment that the folder is complete, nothing makes this fail.
+    From the moment that the folder is complete, nothing makes this fail. If it fails before, and
+    privacy `is_spent` by then, that is said.
     """
     check_number("fdr", fdr, low=0.0, high=1.0)
     check_extras()
@@ -83,14 +89,21 @@ def write_and_say(
     aside: Aside | None = None
     try:
         with write_aside(out, force=force) as aside:
+            stoppable_until(lambda made=aside: made.complete)  # type: ignore[misc]
             estimate = make()
             card = fill_folder(aside.folder, estimate.release, estimate, identity, fdr=fdr)
         if not quiet:
             with afterwards(f"{out} is complete"):
                 _say(card, estimate, out, fdr=fdr, as_json=as_json)
-    except KeyboardInterrupt:
-        if aside is None or not aside.complete:
-            raise
+    except BaseException as error:
+        if aside is not None and aside.complete and isinstance(error, KeyboardInterrupt):
+            return
+        if aside is not None and not (aside.complete or aside.kept) and is_spent():
+            tell(
+                "warning: noise had been drawn, and then the folder could not be written. Nothing "
+                "was published, and the budget counts as spent."
+            )
+        raise
 
 
 def _say(card: dict[str, Any], estimate: Any, out: Path, *, fdr: float, as_json: bool) -> None:

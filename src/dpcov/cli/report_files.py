@@ -1,7 +1,8 @@
 """Files of reports of the local model: reports one after the other, and nothing else.
 
 Owns reading them strictly, and writing them: aside, and with their name when all are there.
-A file is replaced only if it is one of these, for the same plan.
+A file is replaced only if it is one of these, for the same plan: it loses its name first, and
+what has lost it is judged.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ import numpy.typing as npt
 from dpcov.errors import FolderError, MalformedReportError, ReportError
 from dpcov.local import Plan
 from dpcov.local.report import parse_reports
-from dpcov.writing import Target, locate_target, reserve, sync_file, sync_folder, uninterrupted
+from dpcov.writing import (
+    Target,
+    give_free_name,
+    locate_target,
+    reserve,
+    sync_file,
+    sync_folder,
+    uninterrupted,
+)
 
 __all__ = ["NewReports", "read_reports", "write_reports"]
 
@@ -63,8 +72,8 @@ def write_reports(out: Path, plan: Plan, *, force: bool) -> Iterator[NewReports]
     target = locate_target(out)
     _check_target(target, plan, force)
     with reserve(target) as held:
-        for token in held.dead:  # whose reports nobody was sent
-            _discard(target.aside(token))
+        for token in held.dead:
+            _mend(target, token, plan)
         _check_target(target, plan, force)
         aside = target.aside(held.token)
         try:
@@ -74,9 +83,12 @@ def write_reports(out: Path, plan: Plan, *, force: bool) -> Iterator[NewReports]
             with uninterrupted():
                 sync_file(aside)
                 _check_target(target, plan, force)
-                _give_name(aside, target)
+                old = _take_away(target, held.token, plan)
+                _give_name(aside, target, old)
                 new.complete = True
                 sync_folder(target.path.parent)
+                if old is not None:
+                    _discard(old)
         finally:
             with uninterrupted():
                 _discard(aside)
@@ -92,23 +104,65 @@ def _check_target(target: Target, plan: Plan, force: bool) -> None:
             "a second disclosure, and the promises add up. --force makes them all the same."
         )
     if path.is_symlink() or not path.is_file() or not _holds_reports(path, plan):
-        raise FolderError(
-            f"{target.stated!r} is not a file of reports for this plan, and nothing else is "
-            "replaced. Move it, or choose another name."
-        )
+        raise _other(target)
 
 
-def _give_name(aside: Path, target: Target) -> None:
+def _other(target: Target, where: str = "") -> FolderError:
+    return FolderError(
+        f"{target.stated!r} is not a file of reports for this plan, and nothing else is replaced. "
+        f"Move it, or choose another name.{where}"
+    )
+
+
+def _take_away(target: Target, token: str, plan: Plan) -> Path | None:
+    """Take the name from the reports that have it, and return what they are called now.
+
+    Whatever has the name in that moment is judged afterwards, and gets it back if it is something
+    else.
+    """
+    old = target.old(token)
+    try:
+        os.rename(target.path, old)  # noqa: PTH104
+    except FileNotFoundError:
+        return None
+    if old.is_symlink() or not old.is_file() or not _holds_reports(old, plan):
+        raise _other(target, "" if _put_back(old, target) else f" It is {str(old)!r} now.")
+    return old
+
+
+def _give_name(aside: Path, target: Target, old: Path | None) -> None:
     """Give the file its name, over nothing that came there since it was looked at."""
-    if not os.path.lexists(target.path):
-        try:
-            os.link(aside, target.path)
-            return  # the other name is deleted with whatever else is left
-        except FileExistsError:
-            raise FolderError(f"{target.stated!r} came into being in the meantime.") from None
-        except OSError:  # a file system without links
-            pass
-    os.replace(aside, target.path)  # noqa: PTH105
+    try:
+        give_free_name(aside, target.path)
+    except FileExistsError:
+        kept = "" if old is None else f" The reports that were there are {str(old)!r}."
+        raise FolderError(f"{target.stated!r} came into being in the meantime.{kept}") from None
+    except OSError:
+        if old is not None:
+            _put_back(old, target)
+        raise
+
+
+def _put_back(old: Path, target: Target) -> bool:
+    """Give what was there its name again, unless that is taken by now; return whether it has it."""
+    try:
+        if old.is_dir() and not old.is_symlink():  # which is not renamed over a file
+            os.rename(old, target.path)  # noqa: PTH104
+        else:
+            give_free_name(old, target.path)
+    except OSError:
+        return False
+    return True
+
+
+def _mend(target: Target, token: str, plan: Plan) -> None:
+    """Finish what a dead writer began: its reports were sent to nobody, older ones perhaps."""
+    old = target.old(token)
+    if os.path.lexists(old) and not os.path.lexists(target.path):
+        _put_back(old, target)
+    elif old.is_file() and _holds_reports(old, plan):
+        _discard(old)
+    _discard(target.aside(token))
 
 
 def _holds_reports(file: Path, plan: Plan) -> bool:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from dpcov.cli.options import Folder, Quiet
+from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, new_console
 from dpcov.report.keys import is_encrypted, make_keys
 from dpcov.report.signing import sign_folder
@@ -38,6 +39,7 @@ def keygen(
     with guarded():
         passphrase = os.environ.get(_PASSPHRASE) or (_ask(again=True) if encrypt else None)
         public, mark = make_keys(file, passphrase=passphrase)
+        stoppable_until(lambda: True)
         if quiet:
             return
         with afterwards(f"{file} and {public} are written"):
@@ -64,6 +66,7 @@ def sign(
         if passphrase is None and sys.stdin.isatty() and is_encrypted(key):
             passphrase = _ask(again=False)
         made = sign_folder(folder, key=key, signer=signer, passphrase=passphrase, force=force)
+        stoppable_until(lambda: True)
         if not quiet:
             with afterwards(f"{folder} is signed"):
                 new_console().print(f"Signed by {made.signer} with the key {made.fingerprint}.")

@@ -26,7 +26,9 @@ def promise(card: Mapping[str, Any]) -> Group:
     who = "reports" if card.get("model") == "local" else "rows"
     lines: list[RenderableType] = []
     if card["identity"].get("name"):
-        lines.append(Text(printable(card["identity"]["name"]), style="bold"))
+        # In one line, and after what it is: a name must not look like a promise.
+        name = f"Name: {printable(card['identity']['name'])}"
+        lines.append(Text(name, style="bold", no_wrap=True, overflow="ellipsis"))
     lines.append(Text(f"{data['n_rows']:,} {who}, {data['n_columns']:,} columns.\n"))
     if not guarantee["holds"]:
         lines.append(Text("NOTHING IS PROMISED: a simulation with a seed.", style="bold red"))

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _MOST_BYTES = 1 << 14
+_LONGEST_PASSPHRASE = 1023  # bytes that the library of the arithmetic takes
 _ENCRYPTED = b"ENCRYPTED"  # in the first lines of such a PEM file
 _PRIME = 2**255 - 19
 # The y of all points whose order divides 8. With such a key one signature fits every card.
@@ -64,8 +65,9 @@ def make_keys(private: Path, *, passphrase: str | None = None) -> tuple[Path, st
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    if passphrase == "":
-        raise ParameterError("The passphrase must not be empty.")
+    secret_words = None if passphrase is None else _passphrase(passphrase)
+    if private.name in {"", ".."}:
+        raise FolderError(f"{str(private)!r} has no name of its own. Name a new file for the key.")
     public = private.with_name(f"{private.name.removesuffix('.pem')}.pub.pem")
     for file in (private, public):
         if os.path.lexists(file):
@@ -74,15 +76,13 @@ def make_keys(private: Path, *, passphrase: str | None = None) -> tuple[Path, st
     secret = key.private_bytes(
         form.Encoding.PEM,
         form.PrivateFormat.PKCS8,
-        form.NoEncryption()
-        if passphrase is None
-        else form.BestAvailableEncryption(passphrase.encode()),
+        form.NoEncryption() if secret_words is None else form.BestAvailableEncryption(secret_words),
     )
     shown = key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
     _write_new(private, secret, mode=0o600)
     try:
         _write_new(public, shown, mode=0o644)
-    except FolderError:
+    except BaseException:
         private.unlink()
         raise
     return public, fingerprint(key.public_key())
@@ -103,7 +103,7 @@ def load_private_key(file: Path, passphrase: str | None = None) -> Ed25519Privat
     encrypted = _ENCRYPTED in content
     if encrypted and passphrase is None:
         raise FolderError(f"{str(file)!r} is encrypted, and needs its passphrase.")
-    secret = passphrase.encode() if encrypted and passphrase is not None else None
+    secret = _passphrase(passphrase) if encrypted and passphrase is not None else None
     try:
         key = load_pem_private_key(content, secret)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -148,6 +148,18 @@ def is_sound(key: bytes) -> bool:
     return y < _PRIME and y not in _SMALL_ORDER
 
 
+def _passphrase(words: str) -> bytes:
+    try:
+        given = words.encode()
+    except UnicodeEncodeError:  # from an environment that holds any bytes
+        raise ParameterError("The passphrase must be text in UTF-8.") from None
+    if not 0 < len(given) <= _LONGEST_PASSPHRASE:
+        raise ParameterError(
+            f"The passphrase must not be empty, nor longer than {_LONGEST_PASSPHRASE:,} bytes."
+        )
+    return given
+
+
 def _read(file: Path) -> bytes:
     try:
         if not file.is_file():
@@ -168,7 +180,13 @@ def _write_new(file: Path, content: bytes, *, mode: int) -> None:
         raise FolderError(f"{str(file)!r} exists, and a key is never overwritten.") from None
     except OSError:
         raise FolderError(f"{str(file)!r} cannot be written.") from None
-    with os.fdopen(place, "wb") as target:
-        target.write(content)
-        target.flush()
-        os.fsync(target.fileno())
+    try:
+        with os.fdopen(place, "wb") as target:
+            target.write(content)
+            target.flush()
+            os.fsync(target.fileno())
+    except BaseException as error:
+        file.unlink()
+        if isinstance(error, OSError):
+            raise FolderError(f"{str(file)!r} cannot be written.") from None
+        raise

@@ -87,7 +87,7 @@ def _clear(target: Target, token: str) -> None:
     aside, old = target.aside(token), target.old(token)
     # Without the new one beside it, the old one was replaced, as had been asked for.
     if old.is_dir() and not os.path.lexists(aside):
-        _remove(old, remove_own(old))
+        _remove(old, remove_own(old) is None)
     if aside.is_dir():
         _remove(aside, remove_unfinished(aside))
 

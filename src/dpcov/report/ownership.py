@@ -2,9 +2,11 @@
 
 Owns that judgement, and every deletion that rests on it. A file is dpcov's own if it is a
 plain file with a name that dpcov writes, and its bytes are those whose digest is on the
-card beside it; a signature, if it is a valid one of that card. Names on a card prove nothing,
-since anybody may write one; links and folders are never dpcov's. Deletion goes name by name
-and ends with the folder itself, which the system deletes only if it is empty.
+card beside it; the card, if it has the only text and the digest of what it states; a
+signature, if it is a valid one of that card. Names on a card prove nothing, since anybody may
+write one; links and folders are never dpcov's. Only what was judged is deleted, name by name,
+and each only if it is still the same file; then the folder itself, which the system deletes only
+if it is empty.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError
-from dpcov.report.signature import SIGNATURE_FILE, check_signature
-from dpcov.report.verification import CARD_FILE, RELEASE_FILE, read_card, sha256_of
+from dpcov.report.card_file import parse_card, problems_of_text, read_card_text
+from dpcov.report.signature import SIGNATURE_FILE, check_signature, is_signature
+from dpcov.report.verification import CARD_FILE, RELEASE_FILE, sha256_of
 from dpcov.writing.names import TOKEN
 
 __all__ = ["FILES", "is_whole", "obstacles", "remove_own", "remove_unfinished"]
@@ -34,6 +37,9 @@ FILES = (
 
 # A release is saved aside in the folder, too.
 _UNFINISHED = re.compile(rf"\.({'|'.join(map(re.escape, FILES))})\.{TOKEN}")
+# And a signature in a folder that is published.
+_UNFINISHED_SIGNATURE = re.compile(rf"\.{re.escape(SIGNATURE_FILE)}\.{TOKEN}")
+_Identity = tuple[int, int, int, int]
 
 
 def obstacles(folder: Path) -> list[str]:
@@ -44,11 +50,8 @@ def obstacles(folder: Path) -> list[str]:
     OSError
         The folder cannot be read.
     """
-    digests = _digests_on_card(folder)
-    with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    problems = ((entry.name, _problem(entry, digests)) for entry in found)
-    return [f"{_shown(name)}{problem}" for name, problem in problems if problem is not None]
+    problems = _judge(folder)[1]
+    return [f"{_shown(name)}{problem}" for name, problem in problems.items()]
 
 
 def is_whole(folder: Path) -> bool:
@@ -59,25 +62,27 @@ def is_whole(folder: Path) -> bool:
             digests is not None
             and RELEASE_FILE in digests
             and not folder.is_symlink()
-            and set(os.listdir(folder)) - {SIGNATURE_FILE} == {*digests, CARD_FILE}  # noqa: PTH208
+            and {*digests, CARD_FILE} <= set(os.listdir(folder))  # noqa: PTH208
             and not obstacles(folder)
         )
     except OSError:
         return False
 
 
-def remove_own(folder: Path) -> bool:
-    """Delete a folder if all that it holds is dpcov's own; return whether it is gone.
+def remove_own(folder: Path) -> str | None:
+    """Delete a folder if all that it holds is dpcov's own; return why it is not gone, or None.
 
     The card goes last: if this is stopped in the middle, what is left can still be judged.
     """
     try:
-        if folder.is_symlink() or obstacles(folder):
-            return False
-        _delete(folder, sorted(os.listdir(folder), key=lambda name: name == CARD_FILE))  # noqa: PTH208
-    except OSError:
-        return False
-    return True
+        if folder.is_symlink():
+            return "it is a link"
+        judged, problems = _judge(folder)
+        if problems:
+            return "something in it changed"
+        return _delete(folder, judged)
+    except OSError as error:
+        return f"it cannot be deleted: {(error.strerror or type(error).__name__).lower()}"
 
 
 def remove_unfinished(folder: Path) -> bool:
@@ -94,16 +99,39 @@ def remove_unfinished(folder: Path) -> bool:
         named = all(entry.name in FILES or _UNFINISHED.fullmatch(entry.name) for entry in found)
         if folder.is_symlink() or not named or not all(map(_is_plain, found)):
             return False
-        _delete(folder, [entry.name for entry in found])
+        return (
+            _delete(folder, {entry.name: _identity(folder / entry.name) for entry in found}) is None
+        )
     except OSError:
         return False
-    return True
 
 
-def _delete(folder: Path, names: list[str]) -> None:
-    for name in names:
+def _judge(folder: Path) -> tuple[dict[str, _Identity], dict[str, str]]:
+    """Return which files were looked at, the card last, and what is wrong about which."""
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: (entry.name == CARD_FILE, entry.name))
+    # Before anything is read: what changes while it is read is another file afterwards.
+    identities = {entry.name: _identity(Path(entry.path)) for entry in found}
+    digests = _digests_on_card(folder)
+    problems = {entry.name: _problem(entry, digests) for entry in found}
+    return identities, {name: why for name, why in sorted(problems.items()) if why is not None}
+
+
+def _delete(folder: Path, judged: dict[str, _Identity]) -> str | None:
+    """Delete the files that were judged, and then the folder; return why it is not gone."""
+    for name, identity in judged.items():
+        if _identity(folder / name) != identity:
+            return f"{_shown(name)} changed while it was deleted"
         os.unlink(folder / name)  # noqa: PTH108
+    if os.listdir(folder):  # noqa: PTH208
+        return "something came into it while it was deleted"
     os.rmdir(folder)  # noqa: PTH106
+    return None
+
+
+def _identity(file: Path) -> _Identity:
+    about = os.lstat(file)
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def _digests_on_card(folder: Path) -> dict[str, Any] | None:
@@ -111,9 +139,18 @@ def _digests_on_card(folder: Path) -> dict[str, Any] | None:
     if card.is_symlink() or not card.is_file():  # a pipe would be waited for
         return None
     try:
-        return dict(read_card(folder)["files"])
+        return dict(parse_card(read_card_text(folder), folder)["files"])
     except FolderError:
         return None
+
+
+def _is_altered(folder: Path) -> bool:
+    """Return whether the text of a card is not the only one of what it states."""
+    try:
+        text = read_card_text(folder)
+        return bool(problems_of_text(text, parse_card(text, folder)))
+    except FolderError:
+        return True
 
 
 def _problem(entry: os.DirEntry[str], digests: dict[str, Any] | None) -> str | None:
@@ -121,10 +158,12 @@ def _problem(entry: os.DirEntry[str], digests: dict[str, Any] | None) -> str | N
     name = entry.name
     if not _is_plain(entry):
         return " (not a plain file)"
+    if _UNFINISHED_SIGNATURE.fullmatch(name):
+        return None if is_signature(Path(entry.path)) else " (left by a signer that was stopped)"
     if digests is None or name not in {*FILES, SIGNATURE_FILE}:
         return ""
     if name == CARD_FILE:
-        return None
+        return " (changed)" if _is_altered(Path(entry.path).parent) else None
     if name == SIGNATURE_FILE:
         return None if _is_signed(Path(entry.path).parent) else " (changed)"
     if name not in digests:

@@ -9,7 +9,8 @@ and then both stand beside it, complete.
     the disk, so that whoever comes later knows its files.
  3. What dead writers left is put back, deleted or said (`dpcov.report.leftovers`), and the
     name is looked at again, now that no other writer changes it.
- 4. ``.NAME.token`` is made. Now privacy may be spent.
+ 4. ``.NAME.token`` is made, some bytes are written there and deleted, and what is under the
+    name is tried to be renamed in a way that has no effect. Now privacy may be spent.
  5. The files are written into it, the card last.
  6. The files go to the disk, then their names, then the name of the folder.
  7. What is under the name is looked at once more and renamed to ``.NAME.token.old``.
@@ -26,6 +27,7 @@ because something else came there in the meantime, is kept, and said.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import warnings
@@ -37,6 +39,7 @@ from pathlib import Path
 from dpcov.errors import FolderError, LeftoverWarning
 from dpcov.report.leftovers import mend
 from dpcov.report.ownership import is_whole, obstacles, remove_own
+from dpcov.report.verification import RELEASE_FILE
 from dpcov.writing import (
     Reservation,
     Target,
@@ -50,6 +53,7 @@ from dpcov.writing import (
 __all__ = ["Aside", "check_target", "write_aside"]
 
 _SHOWN = 5  # of the files that stand in the way
+_ROOM = 1 << 22  # bytes that must fit: most folders are smaller
 
 
 @dataclass
@@ -62,10 +66,13 @@ class Aside:
         Where to write its files.
     complete : bool
         Whether it has its name. From then on it is there, whatever happens.
+    kept : bool
+        Whether it is all there and could not get its name.
     """
 
     folder: Path
     complete: bool = False
+    kept: bool = False
 
 
 @contextmanager
@@ -83,6 +90,7 @@ def write_aside(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
         aside = Aside(target.aside(held.token))
         try:  # from before the folder is there: Ctrl-C may come between any two steps
             _make_folder(aside.folder)
+            _try_out(aside.folder, target, held)
             yield aside
             with uninterrupted():
                 _put_in_place(aside, target, held, force)
@@ -118,10 +126,58 @@ def check_target(target: Target, force: bool) -> None:
 def _make_folder(folder: Path) -> None:
     try:
         os.mkdir(folder)  # noqa: PTH102
+        # The files must get into it, whatever new folders are allowed otherwise.
+        os.chmod(folder, os.stat(folder).st_mode & 0o7777 | 0o700)  # noqa: PTH101, PTH116
     except OSError:
         raise FolderError(
             f"{str(folder.parent)!r} is not a folder that can be written to."
         ) from None
+
+
+def _try_out(folder: Path, target: Target, held: Reservation) -> None:
+    """Refuse a place where a folder could be made, and not filled or not get its name.
+
+    The bytes are random, since some file systems have room for any number of zeros.
+    """
+    probe = folder / f".{RELEASE_FILE}.{held.token}"
+    try:
+        probe.write_bytes(os.urandom(_ROOM))
+        sync_file(probe)
+        if os.path.lexists(target.path):
+            _try_rename(target, folder)
+        os.unlink(probe)  # noqa: PTH108
+    except OSError as error:
+        umask = ", perhaps by a umask that takes new files from their owner"
+        raise FolderError(
+            f"{str(folder.parent)!r} is not a place that a folder can be written to: "
+            f"{_reason(error)}{umask if error.errno == errno.EACCES else ''}. Nothing was spent."
+        ) from None
+
+
+def _try_rename(target: Target, not_empty: Path) -> None:
+    """Refuse a folder that cannot lose its name, by a renaming that has no effect.
+
+    Nothing is renamed to a folder that is not empty; the system refuses mount points, folders of
+    other people where these are protected, and the like before it looks at that.
+    """
+    same_disk = os.lstat(target.path).st_dev == os.lstat(target.path.parent).st_dev
+    why = "it is where another file system begins"
+    if same_disk:
+        try:
+            os.rename(target.path, not_empty)  # noqa: PTH104
+            os.rename(not_empty, target.path)  # noqa: PTH104
+            why = "this file system renames over folders that are not empty"
+        except OSError as error:
+            if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+                return
+            why = _reason(error)
+    raise FolderError(
+        f"{target.stated!r} cannot be replaced: {why}. Choose another folder. Nothing was spent."
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
 
 
 def _put_in_place(aside: Aside, target: Target, held: Reservation, force: bool) -> None:
@@ -136,11 +192,11 @@ def _put_in_place(aside: Aside, target: Target, held: Reservation, force: bool) 
         why = (
             str(error)
             if isinstance(error, FolderError)
-            else f"{target.stated!r} cannot be replaced; it is as it was."
+            else f"{target.stated!r} cannot be replaced: {_reason(error)}. It is as it was."
         )
         if not is_whole(aside.folder):
             raise FolderError(why) from None
-        held.keep = True
+        held.keep = aside.kept = True
         raise FolderError(
             f"{why} The new folder is complete, and it is {str(aside.folder)!r}: rename it. What "
             "it shows has been paid for."
@@ -164,9 +220,10 @@ def _rename(aside: Aside, target: Target, held: Reservation) -> None:
 def _clean_up(aside: Aside, target: Target, held: Reservation) -> None:
     old = target.old(held.token)
     if aside.complete:
-        if os.path.lexists(old) and not remove_own(old):
+        why = remove_own(old) if os.path.lexists(old) else None
+        if why is not None:
             warnings.warn(
-                f"The folder that was replaced is left as {str(old)!r}: something in it changed.",
+                f"The folder that was replaced is left as {str(old)!r}: {why}.",
                 LeftoverWarning,
                 stacklevel=2,
             )

@@ -11,15 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcov.errors import ParameterError
+from dpcov.errors import FolderError, ParameterError
 from dpcov.report.keys import fingerprint, is_sound, load_public_key
-from dpcov.writing import replacing_file
+from dpcov.writing import give_free_name, sync_file, sync_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -32,6 +33,7 @@ __all__ = [
     "Signature",
     "check_signature",
     "check_signer",
+    "is_signature",
     "write_signature",
 ]
 
@@ -86,8 +88,16 @@ def check_signer(signer: object) -> str:
     return signer
 
 
-def write_signature(folder: Path, card: bytes, key: Ed25519PrivateKey, signer: str) -> Signature:
-    """Sign the bytes of a card, and put the signature beside it."""
+def write_signature(
+    folder: Path, card: bytes, key: Ed25519PrivateKey, signer: str, *, force: bool = False
+) -> Signature:
+    """Sign the bytes of a card, and put the signature beside it.
+
+    Raises
+    ------
+    FolderError
+        There is a signature already, or with `force` something that is none.
+    """
     public = key.public_key()
     signed = {
         "format": _FORMAT,
@@ -96,9 +106,20 @@ def write_signature(folder: Path, card: bytes, key: Ed25519PrivateKey, signer: s
         "public_key": public.public_bytes_raw().hex(),
         "signature": key.sign(_message(card, signer)).hex(),
     }
-    with replacing_file(folder / SIGNATURE_FILE) as aside:
+    aside = folder / f".{SIGNATURE_FILE}.{secrets.token_hex(8)}"
+    try:
         aside.write_bytes(_to_bytes(signed))
+        sync_file(aside)
+        _give_name(aside, folder, force)
+    finally:
+        aside.unlink(missing_ok=True)
+    sync_folder(folder)
     return Signature(signer, fingerprint(public), expected=True)
+
+
+def is_signature(file: Path) -> bool:
+    """Return whether a file is a signature as dpcov writes it, of whatever card."""
+    return _read(file) is not None
 
 
 def check_signature(
@@ -119,6 +140,24 @@ def check_signature(
     if expected and not found.expected:
         return None, [f"the card is signed with another key: {found.fingerprint}"]
     return found, []
+
+
+def _give_name(aside: Path, folder: Path, force: bool) -> None:
+    file = folder / SIGNATURE_FILE
+    if force and os.path.lexists(file):
+        if not is_signature(file):
+            raise FolderError(
+                f"{str(file)!r} is not a signature of dpcov, and nothing else is replaced. Move it."
+            )
+        os.replace(aside, file)  # noqa: PTH105
+        return
+    try:
+        give_free_name(aside, file)
+    except FileExistsError:
+        raise FolderError(
+            f"{str(folder)!r} is signed already. Replace its signature with --force (in Python, "
+            "force=True)."
+        ) from None
 
 
 def _message(card: bytes, signer: str) -> bytes:

@@ -41,7 +41,7 @@ def sign_folder(
     passphrase : str, optional
         That of the key, if it is encrypted.
     force : bool, default False
-        Replace a signature that is there.
+        Replace a signature that is there. What is no signature of dpcov is never replaced.
 
     Returns
     -------
@@ -79,4 +79,4 @@ def sign_folder(
         problems.append("it was simulated with a seed, and promises nothing")
     if problems:
         raise FolderError(f"{str(folder)!r} is not signed: {'; '.join(problems)}.")
-    return write_signature(folder, text, secret, signer)
+    return write_signature(folder, text, secret, signer, force=force)

@@ -1,7 +1,7 @@
 """Bytes that are still there when the power fails.
 
 Owns the calls that make them so: a file is on the disk before it gets its name, and the
-folder with the name after it.
+folder with the name after it. Also, that a name which is given to a new file was nobody's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["replacing_file", "sync_file", "sync_folder"]
+__all__ = ["give_free_name", "replacing_file", "sync_file", "sync_folder"]
 
 
 def sync_file(path: Path) -> None:
@@ -60,6 +60,38 @@ def replacing_file(path: Path) -> Iterator[Path]:
         sync_folder(path.parent)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def give_free_name(aside: Path, path: Path) -> None:
+    """Rename a file to a name that nothing has.
+
+    Where a file system has no links, the name is taken with an empty file first.
+
+    Raises
+    ------
+    FileExistsError
+        Something has that name; both are as they were.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     one, other = Path(place, "one"), Path(place, "other")
+    ...     _ = one.write_text("1"), other.write_text("2")
+    ...     give_free_name(one, other)
+    Traceback (most recent call last):
+    FileExistsError: ...
+    """
+    try:
+        os.link(aside, path, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.replace(aside, path)  # noqa: PTH105
+    else:
+        with suppress(OSError):  # the name is given, and the other one is the caller's to delete
+            os.unlink(aside)  # noqa: PTH108
 
 
 def _sync(descriptor: int) -> None:

@@ -156,9 +156,9 @@ def _is_still_there(descriptor: int, file: Path) -> bool:
 def _note_token(descriptor: int, target: Target) -> Reservation:
     """Write a new token down, on the disk, before anything gets its name."""
     file = target.reservation
-    is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    found = _CONTENT.fullmatch(os.read(descriptor, _MOST_BYTES)) if is_plain else None
+    is_ours = _is_ours(os.fstat(descriptor))
+    found = _CONTENT.fullmatch(os.read(descriptor, _MOST_BYTES)) if is_ours else None
     if found is None:
         raise _not_ours(file)
     token = secrets.token_hex(8)
@@ -177,6 +177,12 @@ def _note_token(descriptor: int, target: Target) -> Reservation:
         ) from None
     sync_folder(file.parent)
     return Reservation(token, dead)
+
+
+def _is_ours(about: os.stat_result) -> bool:
+    """Return whether a file may be written to: a link to a file of the user's is theirs."""
+    is_mine = os.name == "nt" or about.st_uid == os.geteuid()
+    return stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and is_mine
 
 
 def _left_files(target: Target, token: str) -> bool:
