@@ -23,7 +23,7 @@ def covariance_has_form(file: Path, other: Estimate | PairsEstimate) -> bool:
     """Return whether ``covariance.csv`` is a table of the columns of another estimate."""
     table = tables.covariance_table(other)
     most = most_table_bytes(table) * (1 if len(other.columns) <= tables.MOST_COLUMNS else 1000)
-    names = set(other.columns)
+    names = {tables.text_of(name) for name in other.columns}
 
     def fits(rows: Iterator[list[str]]) -> bool:
         if len(other.columns) > tables.MOST_COLUMNS:
