@@ -1,12 +1,14 @@
 """Files with an intact digest that promise more than their noise pays for."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 import dpcov
 from dpcov.errors import CorruptFileError
+from dpcov.privacy import gaussian_scale
 from dpcov.releases import archive
 
 ROWS = np.random.default_rng(0).normal(size=(9000, 3))
@@ -22,6 +24,8 @@ MADE = {
         "heavy_tails": True,
     },
     "units": {"unit": "x0", "rows_per_unit": 3},
+    "pairs": {"mechanism": "pairs", "max_pairs": 3, "row_norm": None},
+    "pairs with variances": {"mechanism": "pairs", "max_pairs": 2, "cell_bound": 2.0},
 }
 
 
@@ -62,6 +66,18 @@ def drop(name):
     return change
 
 
+def state(**changes):
+    return lambda facts: facts.update(changes)
+
+
+def more_noise(**changes):
+    return lambda facts: facts["noise_scale"].update(changes)
+
+
+def before(first):
+    return lambda facts: facts["provenance"]["steps"].insert(0, first)
+
+
 FORGERIES = [
     ("plain", noise(0.99, "off_diagonal", "diagonal")),
     ("plain", noise(0.99, "off_diagonal")),
@@ -99,6 +115,29 @@ FORGERIES = [
     ("local", provenance(center="differences")),
     ("local", provenance(trace=1.0)),
     ("local", unit("household")),
+    ("plain", provenance(row_norm=1e-160)),
+    ("plain", provenance(row_norm=1e21)),
+    ("plain", state(n_rows=10**400)),
+    ("adaptive", provenance(trace=1e-160)),
+    ("plain", noise(1e-310, "off_diagonal", "diagonal")),
+    ("plain", provenance(audited="by everybody")),
+    ("plain", state(raw_rows=[[1.0, 2.0]])),
+    (
+        "plain",
+        more_noise(mean=9.0),
+    ),
+    (
+        "plain",
+        more_noise(signal=9.0),
+    ),
+    ("plain", before({"name": "radius", "rho": 1e-9, "kind": "gaussian"})),
+    ("plain", before({"name": "audit", "rho": 1e-9, "kind": "gaussian"})),
+    ("plain", before({"name": "scales", "rho": 1e-300, "kind": "gaussian"})),
+    ("plain", before({"name": "radius", "rho": 1e-300, "kind": "selection"})),
+    ("adaptive", drop("radius in these scales")),
+    ("pairs", provenance(selection_scale=1e9)),
+    ("pairs", provenance(row_norm=1e-160, cell_bound=1e-160)),
+    ("pairs", state(noise_scale=1e200)),
 ]
 
 
@@ -119,13 +158,24 @@ def folder(tmp_path_factory):
 
 
 def forge(path, target, change):
+    facts, arrays = unseal(path)
+    change(facts)
+    seal(target, facts, arrays)
+
+
+def unseal(path):
     with np.load(path) as file:
-        arrays = dict(file)
+        arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays.pop("header").tobytes())
     facts.pop("sha256")
-    change(facts)
-    facts["sha256"] = archive._digest(facts, arrays)
-    np.savez(target, header=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+    return facts, arrays
+
+
+def seal(target, facts, arrays):
+    """Write a file as dpcov does, with a right digest."""
+    header = json.dumps(facts | {"sha256": archive._digest(facts, arrays)}, sort_keys=True)
+    with target.open("wb") as file:
+        archive._write_members(file, header.encode(), arrays)
 
 
 @pytest.mark.parametrize(("name", "change"), FORGERIES)
@@ -148,4 +198,48 @@ def test_differences_cannot_promise_add_remove(folder, tmp_path):
 
     forge(folder / "differences.npz", tmp_path / "forged.npz", change)
     with pytest.raises(CorruptFileError, match="promise"):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
+def subnormal(facts, arrays):
+    """A promise of epsilon 4.6 whose noise is worth 11.7, if products are rounded."""
+    smallest, delta = 2.0**-1074, 1e-6
+    epsilon = 4.6
+    multiplier = gaussian_scale(epsilon=epsilon, delta=delta) * (1 + 1e-8)
+    made = facts["provenance"]
+    made["row_norm"] = math.sqrt(1490) * 2.0**-537
+    made["steps"] = [{"name": "moments", "rho": 1 / (2 * multiplier**2), "kind": "gaussian"}]
+    made["calibrated_for"] |= {"epsilon": epsilon, "delta": delta}
+    facts["n_rows"] = 1000
+    facts["noise_scale"] |= {"off_diagonal": smallest, "diagonal": smallest}
+    facts["promise"] = "(4.6, 1e-06)-differential privacy, replace-one neighbors"
+    arrays["matrix"] = np.eye(3) * 1e-320
+
+
+def unpaid_mean(facts, arrays):
+    arrays["mean"] = ROWS.mean(axis=0)
+
+
+def huge_matrix(facts, arrays):
+    arrays["matrix"] = np.eye(3) * 1e200
+
+
+def tiny_matrix(facts, arrays):
+    arrays["matrix"] = np.eye(3) * 1e-310
+
+
+@pytest.mark.parametrize("change", [subnormal, unpaid_mean, huge_matrix, tiny_matrix])
+def test_a_forged_array_is_refused(folder, tmp_path, change):
+    facts, arrays = unseal(folder / "plain.npz")
+    change(facts, arrays)
+    seal(tmp_path / "forged.npz", facts, arrays)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
+def test_variances_that_are_not_stated_are_refused(folder, tmp_path):
+    facts, arrays = unseal(folder / "pairs.npz")
+    arrays["variances"] = ROWS.var(axis=0)
+    seal(tmp_path / "forged.npz", facts, arrays)
+    with pytest.raises(CorruptFileError, match="not the file that dpcov writes"):
         dpcov.Release.load(tmp_path / "forged.npz")

@@ -1,18 +1,22 @@
 """Cards and tables that say something else than their release."""
 
 import copy
+import dataclasses
 import json
 import os
 import random
 import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dpcov
+from dpcov.columns import Units
 from dpcov.errors import FolderError, NothingDetectableWarning
-from dpcov.report import comparison, verify_folder, write_folder
+from dpcov.releases import Variances
+from dpcov.report import comparison, table_check, verify_folder, write_folder
 from dpcov.report.card_file import parse_card, problems_of_text
 from report import forger, releases
 
@@ -312,9 +316,154 @@ def test_a_rule_of_ones_own_is_said_to_be_beyond_verification(tmp_path):
     found = verify_folder(tmp_path / "out")
     assert found.holds
     assert "a rule of the curator's own" in found.notes[0]
-    assert found.recomputed == ("card.md", "release.npz")
+    assert found.recomputed == ("release.npz",)
     assert found.card["estimate"] is None
+    assert found.card["edges"] == forger.read(tmp_path / "out")["edges"]
     assert found.edges == ()
+
+
+@pytest.fixture(scope="module")
+def own_rule(tmp_path_factory):
+    release = small().release
+    estimate = release.estimate(rule=lambda size, level: size * (size > level), level=1.0)
+    place = tmp_path_factory.mktemp("own") / "out"
+    write_folder(release, estimate, place)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("estimate", "smallest_detectable_correlation"), 0.0001),
+        (("estimate", "pairs_kept"), 2),
+        (("estimate", "pairs_kept"), 1.0),
+        (("estimate", "level"), "high"),
+        (("estimate", "costs_privacy"), True),
+        (("estimate", "anything"), "x"),
+        (("estimate", "rule"), "oracle " * 100),
+        (("edges", "number"), 0),
+        (("edges", "fdr"), 1e-300),
+        (("edges", "note"), "all certain"),
+    ],
+)
+def test_what_does_not_need_the_curators_rule_is_computed(own_rule, tmp_path, place, value):
+    folder = tmp_path / "out"
+    shutil.copytree(own_rule, folder)
+    card = forger.read(folder)
+    forger.put(card, place, value)
+    forger.seal(folder, card)
+    assert not holds(folder)
+
+
+@pytest.mark.parametrize("name", ["covariance.csv", "edges.csv"])
+@pytest.mark.parametrize("spoil", [drop_line, other_name, no_number, much_longer])
+def test_a_table_of_the_curators_own_rule_must_have_its_form(own_rule, tmp_path, name, spoil):
+    folder = tmp_path / "out"
+    shutil.copytree(own_rule, folder)
+    spoil(folder / name)
+    forger.seal(folder, forger.read(folder))
+    assert verify_folder(folder).problems == (f"{name} does not follow from the release",)
+
+
+def test_a_released_value_follows_from_the_release_whatever_the_rule(own_rule, tmp_path):
+    folder = tmp_path / "out"
+    shutil.copytree(own_rule, folder)
+    spoil_cell(folder / "edges.csv")
+    forger.seal(folder, forger.read(folder))
+    assert verify_folder(folder).problems == ("edges.csv does not follow from the release",)
+
+
+def test_pairs_have_no_rule_of_the_curators_own(written, tmp_path):
+    folder = tmp_path / "out"
+    shutil.copytree(written / "pairs", folder)
+    card = forger.read(folder)
+    card["estimate"]["options"] = None
+    forger.seal(folder, card)
+    assert not holds(folder)
+
+
+def test_numbers_that_overflow_are_refused_and_never_compared(written, tmp_path):
+    folder = tmp_path / "out"
+    shutil.copytree(written / "pairs", folder)
+    release = releases.pairs()
+    size = release.n_columns
+    units = Units(np.zeros(size), np.full(size, 1e100))
+    variances = Variances(np.full(size, 1e230), 0.0)
+    forged = dataclasses.replace(release, units=units, variances=variances)
+    forged.save(folder / "release.npz")
+    forger.seal(folder, forger.read(folder))
+    with pytest.raises(FolderError, match="so large or so small"):
+        verify_folder(folder)
+
+
+def test_no_number_is_near_an_infinite_standard_error():
+    expected = ("a", "b", 1.0, np.inf, 0.0, 1.0)
+    assert not table_check._is_same_edge(("a", "b", "-7.0", "0.5", "0.0", "9.0"), expected)
+
+
+@pytest.mark.parametrize("name", ["report.html", "release.npz", "edges.csv", "card.md"])
+def test_a_file_of_terabytes_is_refused_before_it_is_read(folder, name, monkeypatch):
+    stat = os.stat_result((0o100644, 0, 0, 1, 0, 0, 1 << 42, 0, 0, 0))
+    before = Path.stat
+
+    def enormous(file, **options):
+        return stat if file.name == name else before(file, **options)
+
+    monkeypatch.setattr(Path, "stat", enormous)
+    problems = verify_folder(folder).problems
+    assert f"{name} is longer than dpcov writes it for the columns in the card" in problems
+
+
+def bomb(file, n_rows, letters, **options):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(n_rows, np.int32)), pa.array(["a" * letters])
+    )
+    numbers = {name: pa.array(np.zeros(n_rows)) for name in ("x0", "x1")}
+    pq.write_table(pa.table({"column": names, **numbers}), file, store_schema=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "letters", "options"),
+    [(60_000, 60_000, {"compression": "zstd"}), (2, 1 << 20, {"compression": "zstd"})],
+)
+def test_a_table_that_unfolds_is_refused_before_it_is_read(
+    folder, n_rows, letters, options, monkeypatch
+):
+    import pyarrow.parquet as pq
+
+    def unfold(*_):
+        raise AssertionError("it was read")
+
+    bomb(folder / "covariance.parquet", n_rows, letters, **options)
+    monkeypatch.setattr(table_check, "_parquet_column", unfold)
+    with pq.ParquetFile(folder / "covariance.parquet") as source:
+        expected = table_check.covariance_table(small())
+        assert not table_check._has_form(source, expected)
+    forger.seal(folder, forger.read(folder))
+    problems = verify_folder(folder).problems
+    assert problems == ("covariance.parquet does not follow from the release",)
+
+
+def test_a_name_in_a_table_cannot_be_longer_than_the_table(folder):
+    bomb(folder / "covariance.parquet", 2, 1 << 20)
+    forger.seal(folder, forger.read(folder))
+    problems = verify_folder(folder).problems
+    assert problems == ("covariance.parquet does not follow from the release",)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["[" * 60 + "0" + "]" * 60, "[" * 975 + "0" + "]" * 975, "[" + "[]," * 700_000 + "[]]"],
+    ids=["deep", "deeper", "wide"],
+)
+def test_a_card_that_a_parser_would_choke_on_is_refused(folder, inner):
+    text = (folder / "card.json").read_text(encoding="utf-8").rstrip("}\n")
+    (folder / "card.json").write_text(f'{text}, "x": {inner}}}', encoding="utf-8")
+    with pytest.raises(FolderError, match="is not a card"):
+        verify_folder(folder)
 
 
 def test_a_card_of_the_first_version_asks_for_a_new_folder(folder):

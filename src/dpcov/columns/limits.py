@@ -26,8 +26,18 @@ _JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _TOML_STRING = re.compile(r"""("{3}|'{3})|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""")
 
 
-def json_problem(text: str, *, most_deep: int) -> str:
+def json_problem(text: str, *, most_deep: int, most_escapes: int = _MOST_MARKS) -> str:
     """Return why a JSON text is not parsed, or nothing.
+
+    Parameters
+    ----------
+    text : str
+        What somebody else wrote.
+    most_deep : int
+        How deep lists and objects may lie in each other.
+    most_escapes : int
+        How many backslashes there may be: one for each letter of a name beyond ASCII, in JSON
+        that is written in ASCII.
 
     Examples
     --------
@@ -36,7 +46,8 @@ def json_problem(text: str, *, most_deep: int) -> str:
     >>> json_problem("[" * 100_000, most_deep=2)
     'It is nested more than 2 deep.'
     """
-    return _size_problem(text) or _bare_problem(_JSON_STRING.sub("", text), most_deep)
+    problem = _size_problem(text, most_escapes)
+    return problem or _bare_problem(_JSON_STRING.sub("", text), most_deep)
 
 
 def toml_problem(text: str, *, most_deep: int) -> str:
@@ -64,10 +75,11 @@ def toml_problem(text: str, *, most_deep: int) -> str:
     return _bare_problem(bare, most_deep)
 
 
-def _size_problem(text: str) -> str:
+def _size_problem(text: str, most_escapes: int = _MOST_MARKS) -> str:
     for mark in _MARKS:
-        if text.count(mark) > _MOST_MARKS:
-            return f"It has more than {_MOST_MARKS:,} times the character {mark}."
+        most = most_escapes if mark == "\\" else _MOST_MARKS
+        if text.count(mark) > most:
+            return f"It has more than {most:,} times the character {mark}."
     return ""
 
 

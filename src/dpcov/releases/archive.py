@@ -1,10 +1,10 @@
 """The container of releases: an ``.npz`` archive with a versioned JSON header.
 
 Owns the bytes, not their meaning. One member ``header.npy`` (UTF-8 bytes of a JSON object)
-and one for each array, stored and not compressed, with a fixed date: equal releases give equal
-bytes, whatever numpy writes them. The header carries a SHA-256 digest of everything else, which
-detects damage; it is not a signature. Nothing is pickled, and nothing that a file states makes
-the reader use more memory than the file is long.
+and one for each array: equal releases give equal bytes, and a file that holds anything else
+than the bytes of its value is refused. The header carries a SHA-256 digest of everything else,
+which detects damage; it is not a signature. Nothing is pickled, and nothing that a file states
+makes the reader use more memory than a few times what the file is long.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.limits import json_problem
 from dpcov.errors import CorruptFileError, DpcovError, FutureSchemaError, ParameterError
+from dpcov.releases.layout import archive_parts, is_content, npy_parts
 from dpcov.writing import replacing_file
 
 __all__ = ["Format", "read_archive", "write_archive"]
@@ -31,8 +34,8 @@ __all__ = ["Format", "read_archive", "write_archive"]
 Arrays = Mapping[str, npt.NDArray[Any]]
 Facts = dict[str, Any]
 
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
-_MOST_HEADER = 1 << 28  # names of 40,000 columns with 6,000 letters each
+_MOST_HEADER = 1 << 25  # names of 40,000 columns with 800 letters each
+_MOST_ESCAPES, _DEEPEST = 1 << 23, 4  # json.dumps has one for each letter beyond ASCII
 _MOST_DIRECTORY = 1 << 17  # ours is below 1 kB; its end may hold a comment of 64 kB
 _STEP = 1 << 16
 # np.savez of numpy 2.0 and 2.1 took its option allow_pickle=False for an array of that name.
@@ -53,19 +56,20 @@ class Format:
         The arrays and their types.
     rebuild : callable
         Makes a value of facts and arrays, or raises.
+    take_apart : callable
+        Returns the facts and arrays of a value.
     """
 
     kind: str
     schema: int
     arrays: Mapping[str, str]
     rebuild: Callable[[Facts, Arrays], Any]
+    take_apart: Callable[[Any], tuple[Facts, Arrays]]
 
 
-def write_archive(path: str | PathLike[str], form: Format, facts: Facts, arrays: Arrays) -> None:
-    """Write facts and arrays to `path`: aside first, then renamed."""
-    facts = {"kind": form.kind, "schema": form.schema} | facts
-    stored = {name: arrays[name].astype(dtype, copy=False) for name, dtype in form.arrays.items()}
-    header = json.dumps(facts | {"sha256": _digest(facts, stored)}, sort_keys=True).encode()
+def write_archive(path: str | PathLike[str], form: Format, value: Any) -> None:
+    """Write a value to `path`: aside first, then renamed."""
+    header, stored = _contents(form, value)
     if len(header) > _MOST_HEADER:
         raise ParameterError("The names of the columns are too long for a file of a release.")
     target = Path(path)
@@ -100,14 +104,23 @@ def _digest(facts: Facts, arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
+def _contents(form: Format, value: Any) -> tuple[bytes, Arrays]:
+    """Return the header and the arrays of the file of a value."""
+    facts, arrays = form.take_apart(value)
+    facts = {"kind": form.kind, "schema": form.schema} | facts
+    stored = {name: arrays[name].astype(dtype, copy=False) for name, dtype in form.arrays.items()}
+    header = json.dumps(facts | {"sha256": _digest(facts, stored)}, sort_keys=True).encode()
+    return header, stored
+
+
+def _members(header: bytes, arrays: Arrays) -> dict[str, list[bytes | memoryview]]:
+    every = {"header": np.frombuffer(header, dtype=np.uint8), **arrays}
+    return {f"{name}.npy": npy_parts(array) for name, array in every.items()}
+
+
 def _write_members(file: IO[bytes], header: bytes, arrays: Arrays) -> None:
-    members = {"header": np.frombuffer(header, dtype=np.uint8), **arrays}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in members.items():
-            about = zipfile.ZipInfo(f"{name}.npy", date_time=_LONG_AGO)
-            about.create_system = 3  # the same bytes from every system
-            with archive.open(about, "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+    for part in archive_parts(_members(header, arrays)):
+        file.write(part)
 
 
 class _Bounded:
@@ -132,14 +145,47 @@ def _read_members(file: IO[bytes], formats: Mapping[str, Format]) -> Any:
         form = _format_of(facts, formats)
         if set(members) - {_STRAY} != {f"{name}.npy" for name in ("header", *form.arrays)}:
             raise CorruptFileError("it is an archive of something else")
-        if _STRAY in members:
-            _check_stray(archive)
         arrays = {
             name: _read_array(archive, f"{name}.npy", dtype) for name, dtype in form.arrays.items()
         }
-    if facts.pop("sha256") != _digest(facts, arrays):
-        raise CorruptFileError("its contents were altered after it was written")
-    return form.rebuild(facts, arrays)
+        if facts.pop("sha256") != _digest(facts, arrays):
+            raise CorruptFileError("its contents were altered after it was written")
+        value = form.rebuild(facts, arrays)
+        if facts["schema"] == form.schema and not _is_file_of(value, form, file, archive):
+            raise CorruptFileError("it is not the file that dpcov writes for what it holds")
+    return value
+
+
+def _is_file_of(value: Any, form: Format, file: IO[bytes], archive: zipfile.ZipFile) -> bool:
+    """Return whether nothing else is in the file: what is not paid for may not travel along."""
+    members = _members(*_contents(form, value))
+    if _STRAY not in archive.namelist():
+        file.seek(0)
+        return is_content(file, archive_parts(members))
+    members[_STRAY] = npy_parts(np.zeros((), dtype=bool))
+    for name, parts in members.items():
+        with archive.open(name) as member:
+            if not is_content(member, parts):
+                return False
+    return _has_no_gaps(file, archive)
+
+
+def _has_no_gaps(file: IO[bytes], archive: zipfile.ZipFile) -> bool:
+    """Return whether an archive that numpy wrote holds its members and nothing else."""
+    place = rest = 0
+    for member in archive.infolist():
+        file.seek(place)
+        heading = file.read(30)
+        named, extra = struct.unpack("<2H", heading[26:])
+        sizes = struct.pack("<2H2Q", 1, 16, member.file_size, member.file_size)
+        file.seek(named, os.SEEK_CUR)
+        if member.header_offset != place or file.read(extra) not in (b"", sizes):
+            return False
+        place += 30 + named + extra + member.file_size
+        rest += 46 + named + len(member.extra) + len(member.comment)
+        if named != len(member.filename.encode()) or member.extra or member.comment:
+            return False
+    return os.fstat(file.fileno()).st_size == place + rest + 22
 
 
 def _check_directory(archive: zipfile.ZipFile, length: int) -> list[str]:
@@ -160,7 +206,9 @@ def _check_directory(archive: zipfile.ZipFile, length: int) -> list[str]:
 
 
 def _read_header(archive: zipfile.ZipFile) -> Any:
-    text = _read_array(archive, "header.npy", "|u1").tobytes().decode()
+    text = _read_array(archive, "header.npy", "|u1").tobytes().decode("ascii")
+    if json_problem(text, most_deep=_DEEPEST, most_escapes=_MOST_ESCAPES):
+        raise CorruptFileError("its header is not that of a release")
     return json.loads(text, object_pairs_hook=_without_repeats)
 
 
@@ -169,14 +217,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> Facts:
     if len(facts) != len(pairs):  # which of the two holds, readers may not agree on
         raise CorruptFileError("its header says something twice")
     return facts
-
-
-def _check_stray(archive: zipfile.ZipFile) -> None:
-    if archive.getinfo(_STRAY).file_size > _STEP:
-        raise CorruptFileError("it is an archive of something else")
-    stray = _read_array(archive, _STRAY, "|b1")
-    if stray.shape != () or stray.tobytes() != b"\0":
-        raise CorruptFileError("it is an archive of something else")
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, dtype: str) -> npt.NDArray[Any]:

@@ -26,9 +26,9 @@ __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_release"]
 def write_release(release: Release | PairsRelease, path: str | PathLike[str]) -> None:
     """Write `release` to `path`."""
     if isinstance(release, PairsRelease):
-        write_archive(path, PAIRS_FORMAT, _pair_facts(release), _pair_arrays(release))
+        write_archive(path, PAIRS_FORMAT, release)
     else:
-        write_archive(path, MOMENTS, _moment_facts(release), _moment_arrays(release))
+        write_archive(path, MOMENTS, release)
 
 
 def read_release(path: str | PathLike[str]) -> Any:
@@ -189,11 +189,16 @@ def _promise_of(facts: Facts) -> ApproxDP | PureDP:
 
 _UNITS = {"center": "<f8", "scale": "<f8"}
 MOMENTS = Format(
-    "dpcov second-moment release", 1, {"matrix": "<f8", "mean": "<f8"} | _UNITS, _rebuild_moments
+    "dpcov second-moment release",
+    1,
+    {"matrix": "<f8", "mean": "<f8"} | _UNITS,
+    _rebuild_moments,
+    lambda release: (_moment_facts(release), _moment_arrays(release)),
 )
 PAIRS_FORMAT = Format(
     "dpcov pairs release",
     1,
     {"pairs": "<i4", "co_movement": "<f8", "variances": "<f8"} | _UNITS,
     _rebuild_pairs,
+    lambda release: (_pair_facts(release), _pair_arrays(release)),
 )

@@ -5,7 +5,6 @@ Owns the value that the pairs mechanism returns. It never sees raw rows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,11 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import Step
 from dpcov.releases.published import Published, state_domain
+from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
 
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
@@ -73,12 +73,12 @@ class PairsProvenance:
         check_choice("center", self.center, CENTERS)
         check_choice("missing", self.missing, ("refuse", "center"))
         check_count("max_pairs", self.max_pairs, low=1)
-        check_count("rows_per_unit", self.rows_per_unit, low=1)
+        check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
         state_domain(self)
-        check_number("selection scale", self.selection_scale, low=0, high=math.inf, open_low=False)
+        check_scale("selection scale", self.selection_scale, or_zero=True)
         for name in ("row_norm", "cell_bound"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=0, high=math.inf)
+                check_norm(name, getattr(self, name))
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
 
@@ -99,11 +99,10 @@ class Variances:
     noise_scale: float
 
     def __post_init__(self) -> None:
-        check_number("noise scale", self.noise_scale, low=0, high=math.inf, open_low=False)
+        check_scale("noise scale", self.noise_scale, or_zero=True)
         if self.values.ndim != 1 or self.values.dtype != np.float64:
             raise ParameterError("Variances must be a vector of float64.")
-        if not np.isfinite(self.values).all():
-            raise ParameterError("Variances must be finite.")
+        check_sizes("Variances", self.values, stated=self.noise_scale == 0)
         if self.noise_scale == 0 and not (self.values > 0).all():
             raise ParameterError("Public variances must be positive.")
         self.values.setflags(write=False)
@@ -173,7 +172,7 @@ replace-one neighbors)
         self._check_public_facts()
         self._check_units()
         check_count("n_terms", self.n_terms, low=1, high=self.n_rows)
-        check_number("noise scale", self.noise_scale, low=0, high=math.inf)
+        check_scale("noise scale", self.noise_scale)
         size = len(self.columns)
         if self.variances is not None and len(self.variances.values) != size:
             raise ParameterError("There must be one variance for each column.")
@@ -189,8 +188,7 @@ replace-one neighbors)
         inside = (first >= 0) & (first < second) & (second < size)
         if not inside.all() or (np.diff(first * size + second) <= 0).any():
             raise ParameterError("pairs must be distinct pairs of columns in rising order.")
-        if not np.isfinite(values).all():
-            raise ParameterError("co-movements must be finite.")
+        check_sizes("co-movements", values)
 
     @property
     def location(self) -> npt.NDArray[np.float64]:

@@ -19,7 +19,7 @@ from dpcov.privacy import (
     sign_sensitivity,
     squared_unit_sensitivity,
 )
-from dpcov.privacy.adaptive import adaptive_delta
+from dpcov.privacy.adaptive import LARGEST_RANGE, adaptive_delta
 from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.release import (
@@ -32,6 +32,9 @@ from dpcov.releases.release import (
 )
 
 __all__ = ["check_moments_are_paid", "check_pairs_are_paid"]
+
+# Relative shares lie between 1e-6 and 1e6, and that of selections is at least 1e-6.
+_SMALLEST_PART, _SMALLEST_SELECTION = 1e-13, 1e-6
 
 
 def check_moments_are_paid(release: Release) -> None:
@@ -49,6 +52,8 @@ def check_moments_are_paid(release: Release) -> None:
     if needed is None or (made.cap is None) != (made.mechanism != LOCAL_CAP):
         raise CorruptFileError("its promise is not that of its origin")
     least, noise = needed(release), release.noise_scale
+    if (noise.mean and not least.mean) or (noise.signal and not least.signal):
+        raise CorruptFileError("its noise is not that of its origin")
     if (
         noise.off_diagonal < least.off_diagonal
         or noise.diagonal < least.diagonal
@@ -86,6 +91,8 @@ def check_pairs_are_paid(release: PairsRelease, promise: ApproxDP) -> None:
             scale=release.noise_scale,
         )
     ]
+    if (made.selection_scale > 0) != (made.max_pairs < n_pairs):
+        raise CorruptFileError("its selection is not that of its origin")
     if made.max_pairs < n_pairs:
         selection = selection_step(
             "selection",
@@ -152,7 +159,11 @@ def _check_steps(steps: tuple[Step, ...], promise: ApproxDP | PureDP) -> Step:
     """Return the step of the moments, if all steps together pay for the promise."""
     gaussian = [step for step in steps if step.kind == "gaussian"]
     selections = [step for step in steps if step.kind == "selection"]
-    if [step.name for step in gaussian][-1:] != ["moments"] or not isinstance(promise, ApproxDP):
+    if not isinstance(promise, ApproxDP):
+        raise CorruptFileError("its promise is not that of its origin")
+    if not _can_be_steps(gaussian, selections, promise.epsilon) or (
+        [(step.name, step.kind) for step in steps] != _dense_steps({step.name for step in steps})
+    ):
         raise CorruptFileError("its steps are not those of its origin")
     delta = adaptive_delta(
         epsilon=promise.epsilon,
@@ -163,6 +174,31 @@ def _check_steps(steps: tuple[Step, ...], promise: ApproxDP | PureDP) -> Step:
     if delta > promise.delta * (1 + 1e-6):
         raise CorruptFileError("its noise does not pay for its promise")
     return gaussian[-1]
+
+
+def _dense_steps(taken: set[str]) -> list[tuple[str, str]]:
+    """Return the steps that the dense mechanism takes, if it takes some of them."""
+    radius, scales = "radius" in taken, "scales" in taken
+    steps = [
+        ("radius", "selection", radius),
+        ("scales", "gaussian", scales),
+        ("radius in these scales", "selection", radius and scales),
+        ("trace", "gaussian", "trace" in taken),
+        ("moments", "gaussian", True),
+    ]
+    return [(name, kind) for name, kind, is_taken in steps if is_taken]
+
+
+def _can_be_steps(gaussian: list[Step], selections: list[Step], epsilon: float) -> bool:
+    """Return whether shares that the door takes give these costs."""
+    whole = sum(step.rho for step in gaussian)
+    ranges = [math.sqrt(8 * step.rho) for step in selections]
+    least = min(LARGEST_RANGE, _SMALLEST_SELECTION * epsilon / max(1, len(ranges)))
+    return (
+        all(step.rho >= _SMALLEST_PART * whole for step in gaussian)
+        and len({step.rho for step in selections}) <= 1
+        and all(least * (1 - 1e-9) <= width <= LARGEST_RANGE * (1 + 1e-9) for width in ranges)
+    )
 
 
 def _local_gaussian_noise(release: Release) -> NoiseScale:

@@ -13,6 +13,7 @@ from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
+from dpcov.releases.sizes import MOST_ROWS
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -59,7 +60,7 @@ class Published:
         def __post_init__(self) -> None: ...
 
     def _check_public_facts(self) -> None:
-        check_count("n_rows", self.n_rows, low=1)
+        check_count("n_rows", self.n_rows, low=1, high=MOST_ROWS)
         if not isinstance(self.simulated, bool):
             raise ParameterError("simulated must be True or False.")
         names = {name for name in self.columns if isinstance(name, str)}

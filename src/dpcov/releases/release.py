@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Cap, PureDP
 from dpcov.privacy.composition import Step
 from dpcov.releases.published import Published, state_domain
+from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
@@ -69,10 +70,10 @@ class NoiseScale:
 
     def __post_init__(self) -> None:
         for name in ("off_diagonal", "diagonal"):
-            scale = check_number(f"{name} noise scale", getattr(self, name), low=0, high=math.inf)
+            scale = check_scale(f"{name} noise scale", getattr(self, name))
             object.__setattr__(self, name, scale)
         for name in ("signal", "mean"):
-            scale = check_number(name, getattr(self, name), low=0, high=math.inf, open_low=False)
+            scale = check_scale(name, getattr(self, name), or_zero=True)
             object.__setattr__(self, name, scale)
 
 
@@ -139,14 +140,14 @@ class Provenance:
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        check_number("row_norm", self.row_norm, low=0, high=math.inf)
+        check_norm("row_norm", self.row_norm)
         check_count("bits", self.bits, low=1, high=_MOST_BITS)
         check_choice("missing", self.missing, ("refuse", "center"))
         check_choice("center", self.center, CENTERS)
         check_count("constant", self.constant, low=0)
-        check_count("rows_per_unit", self.rows_per_unit, low=1)
+        check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
         if self.trace is not None:
-            check_number("trace", self.trace, low=0, high=math.inf)
+            check_scale("trace", self.trace)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
         state_domain(self)
@@ -210,8 +211,9 @@ class Release(Published):
         self._check_mean(size)
         if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
             raise ParameterError("matrix must be float64, one row and column for each name.")
-        if not np.isfinite(self.matrix).all() or not np.array_equal(self.matrix, self.matrix.T):
-            raise ParameterError("matrix must be finite and symmetric.")
+        check_sizes("matrix", self.matrix)
+        if not np.array_equal(self.matrix, self.matrix.T):
+            raise ParameterError("matrix must be symmetric.")
         self.matrix.setflags(write=False)
 
     def _check_mean(self, size: int) -> None:
@@ -219,8 +221,7 @@ class Release(Published):
             return
         if self.mean.shape != (size,) or self.mean.dtype != np.float64:
             raise ParameterError("mean must be float64, one number for each column.")
-        if not np.isfinite(self.mean).all():
-            raise ParameterError("mean must be finite.")
+        check_sizes("mean", self.mean)
         self.mean.setflags(write=False)
 
     @property

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpcov.columns.limits import json_problem
 from dpcov.errors import FolderError
 from dpcov.report.card import CARD_FORMAT, CARD_VERSION, card_digest, card_to_bytes
 
@@ -25,7 +26,8 @@ __all__ = [
 ]
 
 CARD_FILE = "card.json"
-_MOST_BYTES = 1 << 27  # 40,000 columns have 4 MB and their names
+_MOST_BYTES = 1 << 25  # 40,000 columns have 4 MB and their names
+_DEEPEST = 8
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 
 def sha256_of(file: Path) -> str:
-    """Return the digest of a file in hexadecimal digits."""
+    """Return the digest of a file in hexadecimal digits; of a long one it takes long."""
     digest = hashlib.sha256()
     with file.open("rb") as content:
         while block := content.read(1 << 20):
@@ -61,7 +63,11 @@ def read_card_text(folder: Path) -> bytes:
 def parse_card(text: bytes, folder: Path) -> dict[str, Any]:
     """Return what a card's bytes state, if they are those of a card."""
     try:
-        card = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        whole = text.decode("utf-8")
+        # Before it is parsed: short lists take a parser 30 times their length, and deep ones
+        # its stack.
+        problem = json_problem(whole, most_deep=_DEEPEST)
+        card: Any = None if problem else json.loads(whole, parse_constant=_refuse)
     except (ValueError, RecursionError):
         card = None
     if not _looks_like_a_card(card):

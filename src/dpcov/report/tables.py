@@ -22,6 +22,7 @@ __all__ = [
     "covariance_table",
     "edge_rows",
     "rows_of",
+    "text_of",
     "write_covariance",
     "write_edges",
     "write_rows",
@@ -59,7 +60,7 @@ def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
 
 def covariance_table(estimate: AnyEstimate) -> Table:
     """Return the columns of the covariance's files, by name."""
-    names = [_text(name) for name in estimate.columns]
+    names = [text_of(name) for name in estimate.columns]
     if len(names) > MOST_COLUMNS:
         return _entries(estimate, names)
     return {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
@@ -83,7 +84,7 @@ def edge_rows(edges: Edges, estimate: AnyEstimate) -> Iterator[EdgeRow]:
     )
     for edge in edges:
         entry = float(matrix[place[edge.first], place[edge.second]])
-        yield (_text(edge.first), _text(edge.second), *edge[2:], entry)
+        yield (text_of(edge.first), text_of(edge.second), *edge[2:], entry)
 
 
 def _entries(estimate: AnyEstimate, names: list[str]) -> Table:
@@ -127,7 +128,8 @@ def _cell(cell: Any) -> Any:
     return repr(float(cell)) if isinstance(cell, float) else cell
 
 
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
+    """Return a name as it is written in tables."""
     # A name may hold half a surrogate pair, which UTF-8 has no bytes for.
     return name.encode("utf-8", "backslashreplace").decode()
 

@@ -28,6 +28,7 @@ from dpcov.report.card_file import (
 )
 from dpcov.report.card_text import card_to_markdown
 from dpcov.report.comparison import compare_cards
+from dpcov.report.file_sizes import most_bytes
 from dpcov.report.recomputation import Recomputed, recompute
 from dpcov.report.signature import SIGNATURE_FILE, Signature, check_signature
 from dpcov.report.table_check import (
@@ -35,6 +36,7 @@ from dpcov.report.table_check import (
     covariance_parquet_differs,
     edges_differ,
 )
+from dpcov.report.table_form import covariance_has_form, edges_have_form
 from dpcov.report.tables import edge_rows
 from dpcov.version import __version__
 
@@ -144,7 +146,7 @@ def verify_folder(
             "again. Write the folder anew, which is free: dpcov estimate FOLDER --out ANOTHER."
         )
     problems = problems_of_text(text, stated)
-    checked, damaged = _compare_files(folder, stated["files"])
+    checked, damaged = _compare_files(folder, stated)
     problems += damaged
     computed: Recomputed | None = None
     recomputed: list[str] = []
@@ -171,11 +173,12 @@ def verify_folder(
     )
 
 
-def _compare_files(folder: Path, files: dict[str, Any]) -> tuple[list[str], list[str]]:
+def _compare_files(folder: Path, card: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the names of the files whose digests are right, and what is wrong."""
-    checked, problems = [], []
+    checked, problems, files = [], [], card["files"]
+    most = most_bytes(card)
     for name, stated in files.items():
-        problem = _compare(folder, name, stated)
+        problem = _compare(folder, name, stated, most.get(name, 0))
         if problem is None:
             checked.append(name)
         else:
@@ -184,12 +187,14 @@ def _compare_files(folder: Path, files: dict[str, Any]) -> tuple[list[str], list
     return checked, problems
 
 
-def _compare(folder: Path, name: str, stated: object) -> str | None:
+def _compare(folder: Path, name: str, stated: object, most: int) -> str | None:
     if name not in _FILES:
         return "the card names a file that dpcov does not write, or not a file of this folder"
     if not (folder / name).is_file():
         return f"{name} is missing"
     try:
+        if (folder / name).stat().st_size > most:
+            return f"{name} is longer than dpcov writes it for the columns in the card"
         found = sha256_of(folder / name)
     except OSError:
         return f"{name} cannot be read"
@@ -225,11 +230,15 @@ def _compare_derived(
     if computed.estimate is None:
         notes.append(
             "the card states a rule of the curator's own for the estimate, which cannot be "
-            f"computed again: {', '.join(_TABLES)} were compared by digest alone"
+            f"computed again: {', '.join(_TABLES)} were compared by digest, and only their form "
+            f"with the release; what {CARD_FILE} and {_TEXT_FILE} say of the estimate is the "
+            "curator's word"
         )
     elif differs.get("covariance.parquet", False) is None:
         notes.append("covariance.parquet was compared by digest alone: reading it needs pyarrow")
     recomputed = [name for name in _FILES if differs.get(name) is False and name in checked]
+    if computed.estimate is None and _TEXT_FILE in recomputed:
+        recomputed.remove(_TEXT_FILE)  # it repeats the card, of which a part is only stated
     wrong = [name for name, differ in differs.items() if differ]
     return recomputed, notes, [f"{name} does not follow from the release" for name in wrong]
 
@@ -239,9 +248,15 @@ def _compare_tables(
 ) -> dict[str, bool | None]:
     estimate, edges = computed.estimate, computed.edges
     differs: dict[str, bool | None] = {}
+    csv_file, parquet, listed = _TABLES
+    if estimate is None and computed.other is not None:
+        # None if nothing is wrong: it was not computed.
+        if csv_file in checked and not covariance_has_form(folder / csv_file, computed.other):
+            differs[csv_file] = True
+        if listed in checked and (edges is None or not edges_have_form(folder / listed, edges)):
+            differs[listed] = True
     if estimate is None:
         return differs
-    csv_file, parquet, listed = _TABLES
     if csv_file in checked:
         differs[csv_file] = covariance_csv_differs(folder / csv_file, estimate)
     if parquet in checked:
