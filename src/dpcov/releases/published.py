@@ -17,6 +17,7 @@ from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from dpcov.columns.missing import Missing
     from dpcov.privacy.composition import Step
 
     class _Made(Protocol):
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         def calibrated_for(self) -> ApproxDP | PureDP: ...
 
         @property
-        def missing(self) -> str: ...
+        def missing(self) -> Missing: ...
 
         @property
         def steps(self) -> tuple[Step, ...]: ...
