@@ -103,4 +103,4 @@ def _release(table: Any, engine: Any = None) -> None:
 def _warm_up() -> None:
     import pyarrow.parquet  # noqa: F401
 
-    import dpcov.sensitive.dask_engine  # noqa: F401
+    import dpcov.sensitive.engines.dask_engine  # noqa: F401

@@ -73,18 +73,23 @@ def _time_table(folder: Path) -> Table:
 
 def _memory_table(folder: Path) -> Table:
     setup = (
-        "import pathlib, numpy as np, dpcov, pyarrow.parquet\n"
+        "import pathlib, numpy as np, dpcov, pyarrow.dataset, pyarrow.parquet\n"
         f"folder = pathlib.Path({str(folder)!r})\n"
         "budget = dict(epsilon=1.0, delta=1e-9, row_norm=20.0)\n"
         f"dpcov.release(np.zeros((100, {_COLUMNS})), **budget)"
     )
     table = Table("Peak memory of a release from files", ("files", "rows", "MB", "goal"))
-    first = f"dpcov.release(folder / {'part-00.parquet'!r}, **budget)"
-    for count, work in ((1, first), (_FILES, "dpcov.release(folder, **budget)")):
+    whole = "dpcov.release({}, **budget)"
+    for files, count, what in (
+        ("1", 1, f"folder / {'part-00.parquet'!r}"),
+        (f"{_FILES}", _FILES, "folder"),
+        (f"{_FILES}, as a data set of pyarrow", _FILES, "pyarrow.dataset.dataset(folder)"),
+    ):
+        work = whole.format(what)
         grown = peak_memory(setup, work)
         table.rows.append(
             (
-                str(count),
+                files,
                 f"{count * _ROWS_A_FILE:,}",
                 f"{grown / 1e6:.0f}",
                 f"≤ {_GOAL_BYTES / 1e6:.0f}",

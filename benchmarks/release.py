@@ -15,7 +15,7 @@ from benchmarks.measure import Table, best_times, peak_memory
 from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
-from dpcov.sensitive.gram import Gram
+from dpcov.sensitive.sums.gram import Gram
 
 __all__ = ["tables"]
 

@@ -20,7 +20,7 @@ from dpcov.postprocess.estimate import Estimate, check_options
 from dpcov.postprocess.pairs_estimate import PairsEstimate
 from dpcov.postprocess.rules import Rule
 from dpcov.releases import PairsRelease, Release
-from dpcov.sensitive.sources import is_streamed, open_source
+from dpcov.sensitive.tables import is_streamed, open_table
 
 try:
     from sklearn.covariance import EmpiricalCovariance
@@ -227,7 +227,7 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
 def _readable(X: Any) -> Any:
     """Refuse what is not numeric before scikit-learn does: its message would quote a cell."""
     X = _plain_numbers(_in_memory(X))
-    open_source(X, fewest_rows=1)
+    open_table(X, fewest_rows=1)
     return X
 
 

@@ -13,12 +13,11 @@ DRAWING = {"exact.rounded_gaussian", "exact.selection"}
 READERS = {
     "exact/rounded_gaussian.py",
     "exact/selection.py",
-    "mechanisms/door.py",
-    "mechanisms/dense.py",
+    "mechanisms/differences.py",
     "local/cap.py",
 }
-# Generators of numpy: pairings of rows, whose seeds come from the stream.
-PAIRINGS = {"sensitive/signs.py", "sensitive/working.py"}
+# Generators of numpy: the pairing of rows, whose seed comes from the stream.
+PAIRINGS = {"sensitive/tables/differences.py"}
 ROOMS = ("exact", "mechanisms", "sensitive", "local")
 RANDOM = {"random", "secrets", "urandom", "default_rng"}
 # A key for each stream; probes that check products and are forgotten.

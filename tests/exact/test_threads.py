@@ -6,9 +6,9 @@ from threadpoolctl import threadpool_limits
 
 from dpcov.exact import threads
 from dpcov.exact.threads import allowed_threads, usable_cores
-from dpcov.sensitive.gram import Gram
-from dpcov.sensitive.rows import Grid
-from dpcov.sensitive.signs import CoMovement
+from dpcov.sensitive.sums.gram import Gram
+from dpcov.sensitive.sums.rows import Grid
+from dpcov.sensitive.sums.signs import CoMovement
 
 ROWS = np.random.default_rng(0).uniform(-0.5, 0.5, size=(40, 3))
 

@@ -23,7 +23,7 @@ from dpcov.local import cap as device
 from dpcov.local import expansion
 from dpcov.privacy import Cap, cap_epsilon, plan_cap
 from dpcov.privacy.cap import COIN, MAX_COLUMNS, _distance
-from dpcov.sensitive.rows import quantize_rows
+from dpcov.sensitive.sums.rows import quantize_rows
 
 SEEDS = 256
 

@@ -18,7 +18,7 @@ import pytest
 import dpcov
 from dpcov.errors import EngineError, InputError, MissingValueError, ParameterError
 from dpcov.mechanisms import dense, door
-from dpcov.sensitive import dask_engine
+from dpcov.sensitive.engines import dask_engine
 
 N_ROWS = 6000
 ROWS = np.random.default_rng(0).normal(size=(N_ROWS, 4))
@@ -143,14 +143,14 @@ def test_the_noise_is_drawn_once(monkeypatch):
 )
 @pytest.mark.parametrize("table", [dask_frame(2), ROWS], ids=["collection", "array"])
 def test_differences_of_rows_are_refused_before_anything_is_read(options, table, monkeypatch):
-    monkeypatch.setattr(door, "open_source", lambda *a, **k: pytest.fail("opened"))
+    monkeypatch.setattr(door, "open_table", lambda *a, **k: pytest.fail("opened"))
     engine = "dask" if table is ROWS else None
     with pytest.raises(ParameterError, match="ifferences of rows"):
         dpcov.release(table, engine=engine, **BUDGET, **options)
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_read(monkeypatch):
-    monkeypatch.setattr(door, "open_source", lambda *a, **k: pytest.fail("opened"))
+    monkeypatch.setattr(door, "open_table", lambda *a, **k: pytest.fail("opened"))
     with pytest.raises(ParameterError, match="engine must be None, 'dask'"):
         dpcov.release(ROWS, engine="spark", **DENSE)
 
@@ -188,7 +188,10 @@ def cluster():
         with kept_environment():
             made = stack.enter_context(
                 LocalCluster(
-                    n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                    n_workers=2,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
                 )
             )
         yield made

@@ -9,12 +9,12 @@ import pytest
 import dpcov
 from dpcov import Column, Columns, PrivateRadius
 from dpcov.errors import InputError, ParameterError, SaturationWarning
-from dpcov.mechanisms import dense
+from dpcov.mechanisms import dense, door
 from dpcov.mechanisms.budget import plan_budget, split
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.adaptive import adaptive_delta
-from dpcov.sensitive import engine
+from dpcov.sensitive.engines import serial
 
 LOUD = {"epsilon": 200.0, "delta": 1e-6}
 N_ROWS = 20_000
@@ -342,13 +342,13 @@ def test_every_step_pays_for_all_rows_of_a_person(monkeypatch):
 @pytest.mark.parametrize("rule", ["refuse", "center"])
 def test_every_pass_has_the_same_rule_for_missing_cells(monkeypatch, rule):
     rules = []
-    real = engine.SerialEngine.run
+    real = serial.SerialEngine.run
 
     def run(self, name, source, kernel):
         rules.append(kernel.missing)
         return real(self, name, source, kernel)
 
-    monkeypatch.setattr(engine.SerialEngine, "run", run)
+    monkeypatch.setattr(serial.SerialEngine, "run", run)
     dpcov.release(WORK, epsilon=5, delta=1e-6, missing=rule, **EVERYTHING)
     assert rules == [rule] * 5
 
@@ -381,17 +381,25 @@ def test_a_private_mean_has_noise_and_the_moments_are_not_biased_by_it():
 
 
 @pytest.mark.claim("P19")
-def test_every_release_pairs_its_rows_anew(monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (dense, {"row_norm": 3.0, "center": "differences"}),
+        (door, {"mechanism": "pairs", "max_pairs": 2}),
+    ],
+    ids=["dense", "pairs"],
+)
+def test_every_release_pairs_its_rows_anew(module, options, monkeypatch):
     seeds = []
-    real = dense.DifferenceSource
+    real = module.DifferenceSource
 
     def record(source, seed):
         seeds.append(seed)
         return real(source, seed)
 
-    monkeypatch.setattr(dense, "DifferenceSource", record)
+    monkeypatch.setattr(module, "DifferenceSource", record)
     for _ in range(2):
-        dpcov.release(WORK, epsilon=1, delta=1e-6, row_norm=3.0, center="differences")
+        dpcov.release(WORK, epsilon=1, delta=1e-6, **options)
     assert len(set(seeds)) == 2
 
 

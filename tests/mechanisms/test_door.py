@@ -23,7 +23,7 @@ from dpcov.mechanisms import dense
 from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.mechanisms.second_moment import plan_second_moment
 from dpcov.privacy import ApproxDP, NoPromise
-from dpcov.sensitive.sources import MAX_STREAM_ROWS
+from dpcov.sensitive.tables import MAX_STREAM_ROWS
 
 ROWS = np.random.default_rng(0).normal(scale=0.3, size=(200, 3))
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0}

@@ -22,8 +22,7 @@ import scipy.sparse
 
 import dpcov
 from dpcov.errors import DpcovError, SaturationWarning
-from dpcov.sensitive import working
-from dpcov.sensitive.sources import key_order, slices
+from dpcov.sensitive.tables import differences, key_order, slices
 
 N_ROWS = 60
 NAMES = ["x0", "x1", "x2"]
@@ -211,7 +210,7 @@ def subtract(one, other):
     ("module", "name", "bug", "numbers", "options", "table"),
     [
         (key_order, "_words", count_floats, "longdouble", "unit", "Dask array"),
-        (working, "_half_differences", subtract, "float64", "differences", "numpy"),
+        (differences, "_half_differences", subtract, "float64", "differences", "numpy"),
         (slices, "within_floats", lambda block: block, "longdouble", "public", "numpy"),
     ],
 )

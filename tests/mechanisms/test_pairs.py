@@ -19,7 +19,7 @@ from dpcov.mechanisms.pairs import _pairs_at, release_pairs
 from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import zcdp_budget
-from dpcov.sensitive.signs import CoMovement, Squares
+from dpcov.sensitive.sums.signs import CoMovement, Squares
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
 FACTS = {"n_rows": 1000, "n_columns": 50, "max_pairs": 20}
@@ -150,7 +150,7 @@ def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
 
 def test_sums_of_another_plan_are_refused():
     plan = plan_pairs(promise=PROMISE, **FACTS, differences=True)
-    sums = CoMovement.from_blocks([np.zeros((998, 50))], n_columns=50, center=None)
+    sums = CoMovement.from_blocks([np.zeros((499, 50))], n_columns=50, center=None)
     with pytest.raises(ParameterError, match="not made for this plan"):
         release_pairs(
             sums,
@@ -345,7 +345,7 @@ def test_sums_of_squares_fit_sixty_four_bits(n_rows):
 @pytest.mark.parametrize(
     "made",
     [
-        {"table": np.zeros((1000, 49))},
+        {"table": np.zeros((500, 49))},
         {"center": np.zeros(50), "table": np.zeros((500, 50))},
         {"squares": Squares(Grid(row_norm=1.0, bits=20), 1 << 20)},
         {"squares": None},
@@ -353,7 +353,7 @@ def test_sums_of_squares_fit_sixty_four_bits(n_rows):
 )
 def test_sums_that_were_made_otherwise_are_refused(made):
     plan = plan_pairs(promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01)
-    options = {"table": np.zeros((1000, 50)), "center": None, "squares": plan.squares} | made
+    options = {"table": np.zeros((500, 50)), "center": None, "squares": plan.squares} | made
     table = options.pop("table")
     sums = CoMovement.from_blocks([table], n_columns=table.shape[1], **options)
     with pytest.raises(ParameterError, match="not made for this plan"):

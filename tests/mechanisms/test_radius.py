@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.radius import PrivateRadius, choose_radius
-from dpcov.sensitive.norm_counts import NormKernel
+from dpcov.sensitive.sums.norm_counts import NormKernel
 
 OPTION = PrivateRadius(quantile=0.5, low=1.0, high=1.5)
 

@@ -17,7 +17,7 @@ from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms import second_moment
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
-from dpcov.sensitive.gram import Gram
+from dpcov.sensitive.sums.gram import Gram
 
 GRID = Grid(row_norm=1.0, bits=20)
 rows = hnp.arrays(np.float64, 4, elements=st.floats(-1e3, 1e3))
@@ -71,7 +71,7 @@ def test_without_clipping_the_bound_would_not_hold(monkeypatch):
     def no_clipping(block, grid, missing, out):
         out[:] = np.trunc(block / grid.unit)
 
-    monkeypatch.setattr("dpcov.sensitive.gram.quantize_rows", no_clipping)
+    monkeypatch.setattr("dpcov.sensitive.sums.gram.quantize_rows", no_clipping)
     assert squared_distance(gram([1.5, 0, 0, 0]), gram([0, 1.5, 0, 0])) > 2 * 16**GRID.bits
 
 

@@ -14,7 +14,7 @@ from dpcov.mechanisms.squares import (
     scales_for,
 )
 from dpcov.privacy import Neighbors
-from dpcov.sensitive.square_sums import SquareKernel
+from dpcov.sensitive.sums.square_sums import SquareKernel
 
 FACTS = {"multiplier": 3.7, "neighbors": Neighbors.REPLACE, "n_rows": 1000, "row_norm": 1.0}
 

@@ -126,7 +126,7 @@ def do_not_clip(monkeypatch):
     def quantize(rows, grid, missing, out):
         out[:] = np.trunc(rows / grid.unit)
 
-    monkeypatch.setattr("dpcov.sensitive.gram.quantize_rows", quantize)
+    monkeypatch.setattr("dpcov.sensitive.sums.gram.quantize_rows", quantize)
 
 
 @pytest.mark.claim("P5")

@@ -17,7 +17,7 @@ from dpcov.mechanisms import pairs_plan
 from dpcov.mechanisms.pairs import release_pairs
 from dpcov.mechanisms.pairs_plan import plan_pairs
 from dpcov.privacy import ApproxDP
-from dpcov.sensitive.signs import CoMovement
+from dpcov.sensitive.sums.signs import CoMovement
 
 EPSILON, DELTA = 1.0, 0.2
 RUNS = 5000

@@ -46,7 +46,7 @@ BUGS = {
     "private scales paid as add-remove": (
         DENSE + "_sum_squares",
         "neighbors=self._promise.neighbors",
-        "neighbors=Neighbors.ADD_REMOVE",
+        "neighbors=type(self._promise.neighbors).ADD_REMOVE",
         SCALES,
     ),
     "pairs selected with two thirds of the noise": (
@@ -267,43 +267,43 @@ BUGS = {
     ),
     # The way of a row to the sums.
     "rows half a percent too long": (
-        "sensitive.rows:quantize_rows",
+        "sensitive.sums.rows:quantize_rows",
         "squared > grid.squared_norm",
         "squared > 1.02 * grid.squared_norm",
         {},
     ),
     "missing cells filled from other rows": (
-        "sensitive.rows:_finite_cells",
+        "sensitive.sums.rows:_finite_cells",
         "cells[~finite] = 0.0",
         "cells[~finite] = cells[finite].mean()",
         {"missing": "center"},
     ),
     "one more row of a person than is paid for": (
-        "sensitive.units:rows_of_units",
+        "sensitive.tables.units:rows_of_units",
         "before == most",
         "before > most",
         UNITS,
     ),
     "rows in two differences": (
-        "sensitive.working:DifferenceSource.blocks",
+        "sensitive.tables.differences:DifferenceSource.blocks",
         "rows[pairs : 2 * pairs]",
         "rows[1 : pairs + 1]",
         {"center": "differences"},
     ),
     "rows in the signs of two differences": (
-        "sensitive.signs:_sides",
-        "block[0 : 2 * pairs : 2], block[1 : 2 * pairs : 2]",
-        "block[:pairs], block[1 : pairs + 1]",
+        "sensitive.tables.differences:DifferenceSource.blocks",
+        "rows[pairs : 2 * pairs]",
+        "rows[1 : pairs + 1]",
         PAIRS,
     ),
     "cells that are not clipped": (
-        "sensitive.signs:_sum_squares",
+        "sensitive.sums.signs:_sum_squares",
         "np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)",
         "pass",
         PAIRS | {"cell_bound": CORE["cell_bound"][1]},
     ),
     "rows that count twice for the radius": (
-        "sensitive.norm_counts:NormKernel.sum_over",
+        "sensitive.sums.norm_counts:NormKernel.sum_over",
         "cells += np",
         "cells += 2 * np",
         {"row_norm": RADIUS},

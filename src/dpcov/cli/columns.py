@@ -32,7 +32,7 @@ def columns(
     Example: dpcov columns survey.csv > columns.toml
     """
     from dpcov.columns.text import column_template
-    from dpcov.sensitive.sources.description import describe_table
+    from dpcov.sensitive.tables.description import describe_table
 
     with guarded():
         found = describe_table(data, header=True if header else None)

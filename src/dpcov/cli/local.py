@@ -175,10 +175,10 @@ def collect(
 
 
 def _randomize_rows(data: Path, plan: dpcov.local.Plan, new: NewReports) -> int:
-    from dpcov.sensitive.sources import open_source
+    from dpcov.sensitive.tables import open_table
 
     count = 0
-    for block in open_source(data, select=plan.columns, fewest_rows=1).blocks(_BLOCK):
+    for block in open_table(data, select=plan.columns, fewest_rows=1).blocks(_BLOCK):
         for row in block:
             new.file.write(dpcov.local.randomize(np.asarray(row), plan))
             count += 1

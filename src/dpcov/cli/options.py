@@ -21,7 +21,6 @@ __all__ = [
     "Header",
     "Json",
     "Keys",
-    "Missing",
     "Name",
     "Neighbors",
     "Out",
@@ -44,13 +43,6 @@ class Center(str, Enum):
     PUBLIC = "public"
     PRIVATE = "private"
     DIFFERENCES = "differences"
-
-
-class Missing(str, Enum):
-    """What is done with missing cells."""
-
-    REFUSE = "refuse"
-    CENTER = "center"
 
 
 class Psd(str, Enum):

@@ -23,7 +23,6 @@ from dpcov.cli.options import (
     Force,
     Header,
     Json,
-    Missing,
     Name,
     Neighbors,
     Out,
@@ -32,6 +31,7 @@ from dpcov.cli.options import (
 )
 from dpcov.cli.publishing import publish
 from dpcov.cli.terminal import guarded
+from dpcov.columns.missing import Missing
 from dpcov.report.folder import Identity
 
 __all__ = ["release"]

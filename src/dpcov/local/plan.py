@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.local.columns import check_columns, check_facts, check_norm
 from dpcov.local.expansion import SEED_BYTES
@@ -22,10 +23,9 @@ from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, Neighbors, PureDP, cap_epsilon, plan_cap
 from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale, cap_noise
 
-__all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "MISSING", "Plan"]
+__all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "Plan"]
 
 MECHANISMS = ("cap", "gaussian")
-MISSING = ("center", "refuse")
 CAP_BITS = 24
 """For cap, rows are clipped on a grid of row_norm / 2^24."""
 ID_BYTES = 16
@@ -53,7 +53,7 @@ class Plan:
         For ``"gaussian"``, and for it alone.
     shift, scale : sequence of float, optional
         A device works on (x − shift) / scale: public facts, 0 and 1 by default.
-    missing : {"center", "refuse"}
+    missing : Missing, or "center" or "refuse"
         Whether a device reads a missing or infinite cell as the column's shift, or raises
         and sends nothing. Silence tells the server that a cell is missing, so that the promise
         holds among complete rows only: that is why the default differs from that of
@@ -80,7 +80,7 @@ class Plan:
     delta: float | None = None
     shift: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
-    missing: str = "center"
+    missing: Missing = Missing.CENTER
     constants: Cap | IntegerNoise | None = None
 
     if TYPE_CHECKING:  # sequences become tuples
@@ -95,20 +95,20 @@ class Plan:
             delta: float | None = None,
             shift: Iterable[float] | None = None,
             scale: Iterable[float] | None = None,
-            missing: str = "center",
+            missing: Missing | str = Missing.CENTER,
             constants: Cap | IntegerNoise | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         columns = check_columns(self.columns)
         check_choice("mechanism", self.mechanism, MECHANISMS)
-        check_choice("missing", self.missing, MISSING)
         if (self.delta is None) != (self.mechanism == "cap"):
             raise ParameterError(
                 "delta must be given for mechanism='gaussian' and for it alone: cap has a pure "
                 "promise."
             )
         checked = {
+            "missing": Missing.parse(self.missing),
             "columns": columns,
             "row_norm": check_norm(self.row_norm),
             "shift": check_facts("shift", self.shift, 0.0, columns),

@@ -21,7 +21,7 @@ from dpcov.local.gaussian import noisy_products
 from dpcov.local.integers import pack
 from dpcov.local.plan import Plan
 from dpcov.local.report import encode_reports
-from dpcov.sensitive.rows import quantize_rows
+from dpcov.sensitive.sums.rows import quantize_rows
 
 __all__ = ["randomize", "simulate_reports"]
 

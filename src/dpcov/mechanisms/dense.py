@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpcov.errors import InputError, ParameterError
+from dpcov.columns.missing import Missing
+from dpcov.errors import InputError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.budget import Budget, plan_budget
+from dpcov.mechanisms.differences import draw_pairing
 from dpcov.mechanisms.radius import PrivateRadius, choose_radius
 from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
 from dpcov.mechanisms.squares import (
@@ -22,16 +24,16 @@ from dpcov.mechanisms.squares import (
     release_trace,
     scales_for,
 )
-from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import Step
 from dpcov.releases import Release
-from dpcov.sensitive.engine import Engine
-from dpcov.sensitive.gram import GramKernel
-from dpcov.sensitive.norm_counts import NormKernel
-from dpcov.sensitive.rows import Missing
-from dpcov.sensitive.sources import MAX_STREAM_ROWS, Rows
-from dpcov.sensitive.square_sums import SquareKernel, SquareSums
-from dpcov.sensitive.working import DifferenceSource, Reading, WorkingSource
+from dpcov.sensitive.engines.serial import Engine
+from dpcov.sensitive.sums.gram import GramKernel
+from dpcov.sensitive.sums.norm_counts import NormKernel
+from dpcov.sensitive.sums.square_sums import SquareKernel, SquareSums
+from dpcov.sensitive.tables import MAX_STREAM_ROWS, Rows
+from dpcov.sensitive.tables.differences import DifferenceSource
+from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 __all__ = ["DenseOptions", "release_dense"]
 
@@ -56,7 +58,7 @@ class DenseOptions:
         Relative shares of the Gaussian steps.
     rows_per_unit : int
         How many rows one person has at most.
-    missing : str
+    missing : Missing
         The rule for missing cells.
     """
 
@@ -130,7 +132,9 @@ class _Steps:
         self._source, self._reading, self._options = source, reading, options
         self._promise, self._engine, self._stream = promise, engine, stream
         self._budget = _budget(promise, options)
-        self._pairing = int(stream.words(1)[0]) if options.center == "differences" else None
+        self._pairing: int | None = None
+        if options.center == "differences":
+            self._pairing = draw_pairing(stream, promise.neighbors, options.rows_per_unit)
         self._steps: list[Step] = []
         if source.n_rows is None and options.passes > 1:
             raise InputError(
@@ -233,11 +237,6 @@ class _Steps:
 
 
 def _budget(promise: ApproxDP, options: DenseOptions) -> Budget:
-    if options.center == "differences" and promise.neighbors is not Neighbors.REPLACE:
-        raise ParameterError(
-            "Differences of rows need neighbors='replace': removing a row would pair all later "
-            "rows anew."
-        )
     radius = options.row_norm
     return plan_budget(
         promise,

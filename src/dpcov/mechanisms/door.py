@@ -17,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Columns, Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError, WeakPromiseWarning
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.dense import DenseOptions, release_dense
+from dpcov.mechanisms.differences import check_differences, draw_pairing
 from dpcov.mechanisms.options import Stated, public_vector, read_facts
 from dpcov.mechanisms.outlook import choose_mechanism
 from dpcov.mechanisms.pairs import release_pairs
@@ -29,13 +31,19 @@ from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.progress import show_progress
 from dpcov.releases import PairsRelease, Release
 from dpcov.releases.saturation import warn_of_saturation
-from dpcov.sensitive.engine import Engine, choose_engine
-from dpcov.sensitive.rows import check_missing
-from dpcov.sensitive.schedulers import Scheduler, choose_scheduler
-from dpcov.sensitive.signs import SignKernel
-from dpcov.sensitive.sources import MAX_STREAM_ROWS, RowSource, open_source
-from dpcov.sensitive.units import limit_rows
-from dpcov.sensitive.working import Reading, WorkingSource
+from dpcov.sensitive.engines.serial import Engine, choose_engine
+from dpcov.sensitive.sums.signs import SignKernel
+from dpcov.sensitive.tables import (
+    MAX_STREAM_ROWS,
+    Rows,
+    RowSource,
+    needs_scheduler,
+    open_table,
+)
+from dpcov.sensitive.tables.differences import DifferenceSource
+from dpcov.sensitive.tables.units import limit_rows
+from dpcov.sensitive.tables.working import Reading, WorkingSource
+from dpcov.sensitive.workers.schedulers import Scheduler, choose_scheduler
 
 __all__ = ["release"]
 
@@ -275,11 +283,16 @@ def release(
         rows_per_unit=_rows_per_unit(unit, rows_per_unit),
     )
     promise = ApproxDP(epsilon, delta, _central(neighbors), unit)
-    rule = check_missing(missing)
+    rule = Missing.parse(missing)
     stated.check(facts=facts)
-    scheduler = choose_scheduler(engine, X)
-    if scheduler is not None:
-        stated.check_splits()
+    scheduler = choose_scheduler(engine, needed=needs_scheduler(X))
+    on_workers = scheduler is not None
+    if stated.mechanism == "auto":
+        stated.check_auto(on_workers=on_workers)
+    elif stated.takes_differences:
+        check_differences(
+            promise.neighbors, rows_per_unit=stated.rows_per_unit, on_workers=on_workers
+        )
     source = _open(X, columns, facts, unit, header, stated.rows_per_unit, scheduler)
     reading = _reading(source, facts, stated)
     kind = _choose(stated, source, promise)
@@ -320,7 +333,7 @@ def _open(
 ) -> RowSource:
     names = None if facts is None else facts.names
     own = columns if facts is None else None
-    source = open_source(X, own, select=names, unit=unit, header=header, scheduler=scheduler)
+    source = open_table(X, own, select=names, unit=unit, header=header, scheduler=scheduler)
     return source if unit is None else limit_rows(source, rows_per_unit)
 
 
@@ -357,7 +370,7 @@ def _choose(stated: Stated, source: RowSource, promise: ApproxDP) -> str:
     )
 
 
-def _dense_options(stated: Stated, facts: Columns | None, missing: str) -> DenseOptions:
+def _dense_options(stated: Stated, facts: Columns | None, missing: Missing) -> DenseOptions:
     row_norm = stated.row_norm
     if row_norm is None and facts is not None:
         row_norm = _corner(facts)
@@ -397,13 +410,16 @@ def _release_pairs(
     reading: Reading,
     promise: ApproxDP,
     stated: Stated,
-    missing: str,
+    missing: Missing,
     engine: Engine,
     stream: RandomStream,
 ) -> PairsRelease:
     n_columns = len(source.columns)
     numbers = 0.0 if isinstance(stated.center, str) else stated.center
     center = None if stated.takes_differences else public_vector("center", numbers, n_columns)
+    rows: Rows = WorkingSource(source, reading)
+    if center is None:
+        rows = DifferenceSource(rows, draw_pairing(stream, promise.neighbors, stated.rows_per_unit))
     public = None if isinstance(stated.scales, str) else stated.scales
     deviations = public_vector("scales", public, n_columns, positive=True)
     paid = stated.scales is None
@@ -418,10 +434,8 @@ def _release_pairs(
         shares=stated.shares,
         rows_per_unit=stated.rows_per_unit,
     )
-    kernel = SignKernel(
-        n_columns, center, plan.squares, missing, shuffle=tuple(stream.words(4).tolist())
-    )
-    sums = engine.run("co-movements", WorkingSource(source, reading), kernel)
+    kernel = SignKernel(n_columns, center, plan.squares, missing)
+    sums = engine.run("co-movements", rows, kernel)
     units = reading.working_units
     return release_pairs(
         sums,

@@ -80,8 +80,6 @@ class Stated:
                 "heavy_tails=True keeps directions only, which have no mean to take out: state "
                 "centers, or use center='differences'."
             )
-        if _says(self.center, "differences") and self.rows_per_unit > 1:
-            raise ParameterError(_UNITS_AND_DIFFERENCES)
 
     def _check_pairs(self) -> None:
         self._refuse(_ONLY_DENSE, "only for the dense mechanism.")
@@ -105,8 +103,6 @@ class Stated:
             raise ParameterError(
                 "cell_bound is for released variances; with scales there are none."
             )
-        if self.rows_per_unit > 1 and self.takes_differences:
-            raise ParameterError(_UNITS_AND_DIFFERENCES)
 
     def _check_auto(self) -> None:
         self._refuse(
@@ -122,25 +118,19 @@ class Stated:
         if self.rows_per_unit > 1:
             raise ParameterError("mechanism='auto' is not for several rows per unit; name one.")
 
-    def check_splits(self) -> None:
-        """Refuse what depends on which rows are read together, before anything is read."""
-        if self.mechanism == "auto":
+    def check_auto(self, *, on_workers: bool) -> None:
+        """Refuse to choose among mechanisms of which one cannot be had."""
+        if on_workers:
             raise ParameterError(
                 "mechanism='auto' may choose differences of rows, which Dask's workers cannot "
                 "take. Name one: 'dense', or 'pairs' with a center."
             )
-        default = self.mechanism == "pairs" and self.center is None
-        if default or (isinstance(self.center, str) and self.center == "differences"):
-            raise ParameterError(
-                "Differences of rows are taken within blocks of the table, and Dask's workers "
-                "would cut other blocks. State a center: center='public' or numbers; or release "
-                "without Dask."
-            )
 
     @property
     def takes_differences(self) -> bool:
-        """Whether the pairs mechanism takes signs of differences of rows."""
-        return self.center is None or _says(self.center, "differences")
+        """Whether a mechanism takes differences of rows; "auto" takes them if it chooses pairs."""
+        default = self.center is None and self.mechanism != "dense"
+        return default or _says(self.center, "differences")
 
     def _refuse(self, names: Sequence[str], why: str) -> None:
         given = [name for name in names if not _is_absent(getattr(self, name))]
@@ -151,10 +141,6 @@ class Stated:
 _NEEDS_PAIRS = (
     "mechanism={kind!r} needs max_pairs: how many pairs of columns to release. Twice as many as "
     "you expect cost little."
-)
-_UNITS_AND_DIFFERENCES = (
-    "Several rows per unit and differences of rows do not go together: a person would be in "
-    "several differences. State centers."
 )
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import add_noise, select_largest
 from dpcov.mechanisms.pairs_plan import FINER_BITS, PairsPlan
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
-from dpcov.sensitive.signs import CoMovement
+from dpcov.sensitive.sums.signs import CoMovement
 from dpcov.version import __version__
 
 __all__ = ["release_pairs"]
@@ -30,7 +31,7 @@ def release_pairs(
     stream: RandomStream,
     public_variances: npt.NDArray[np.float64] | None = None,
     units: Units | None = None,
-    missing: str = "refuse",
+    missing: Missing = Missing.REFUSE,
 ) -> PairsRelease:
     """Select pairs and add the planned noise: a place where rows leave the house.
 
@@ -48,7 +49,7 @@ def release_pairs(
         Published beside the pairs, as the caller stated them.
     units : Units, optional
         What working units are.
-    missing : str
+    missing : Missing
         What was done with missing cells.
     """
     made_for = (plan.n_columns, plan.n_terms, plan.differences, plan.squares)

@@ -14,6 +14,7 @@ from dpcov.errors import ParameterError
 from dpcov.exact.grid import Grid, finest_grid
 from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.budget import split
+from dpcov.mechanisms.differences import check_differences
 from dpcov.parameters import check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, sign_sensitivity, squared_unit_sensitivity
 from dpcov.privacy.composition import (
@@ -23,7 +24,7 @@ from dpcov.privacy.composition import (
     selection_step,
     zcdp_budget,
 )
-from dpcov.sensitive.signs import Squares
+from dpcov.sensitive.sums.signs import Squares
 
 __all__ = ["DEFAULT_SHARES", "FINER_BITS", "PairsPlan", "plan_pairs"]
 
@@ -147,11 +148,8 @@ def plan_pairs(
     """
     if promise.neighbors is Neighbors.LOCAL:
         raise ParameterError("The pairs mechanism needs a table; it is not in the local model.")
-    if differences and promise.neighbors is not Neighbors.REPLACE:
-        raise ParameterError(
-            "Differences of rows need neighbors='replace': removing a row would pair all later "
-            "rows anew. State a public center=, or use replace-one neighbors."
-        )
+    if differences:
+        check_differences(promise.neighbors, rows_per_unit=rows_per_unit)
     all_pairs = n_columns * (n_columns - 1) // 2
     count = check_count(
         "max_pairs",

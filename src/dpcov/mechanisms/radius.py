@@ -15,7 +15,7 @@ from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import select_largest
 from dpcov.parameters import check_number
-from dpcov.sensitive.norm_counts import NormCounts
+from dpcov.sensitive.sums.norm_counts import NormCounts
 
 __all__ = ["PrivateRadius", "choose_radius"]
 

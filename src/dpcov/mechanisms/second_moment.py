@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.grid import Grid, finest_grid
 from dpcov.exact.randomness import RandomStream
@@ -23,7 +24,7 @@ from dpcov.mechanisms.noise import add_noise
 from dpcov.privacy import ApproxDP, gaussian_scale, squared_moment_sensitivity
 from dpcov.privacy.composition import Step, gaussian_step
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
-from dpcov.sensitive.gram import Gram
+from dpcov.sensitive.sums.gram import Gram
 from dpcov.version import __version__
 
 __all__ = ["SecondMomentPlan", "plan_second_moment", "release_gram"]
@@ -175,7 +176,7 @@ def release_gram(
     steps: tuple[Step, ...] = (),
     units: Units | None = None,
     n_rows: int | None = None,
-    missing: str = "refuse",
+    missing: Missing = Missing.REFUSE,
 ) -> Release:
     """Add the planned noise to a Gram matrix: a place where rows leave the house.
 
@@ -195,7 +196,7 @@ def release_gram(
         What working units are.
     n_rows : int, optional
         The number of rows of the table, if the Gram matrix is of their differences.
-    missing : str
+    missing : Missing
         What was done with missing cells.
     """
     if gram.grid != plan.grid or gram.n_rows != plan.n_rows or gram.n_columns != len(columns):

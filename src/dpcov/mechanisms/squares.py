@@ -17,7 +17,7 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.noise import add_noise
 from dpcov.privacy import Neighbors, squared_unit_sensitivity
-from dpcov.sensitive.square_sums import SquareSums
+from dpcov.sensitive.sums.square_sums import SquareSums
 
 __all__ = ["SquaresPlan", "plan_squares", "release_mean_squares", "release_trace", "scales_for"]
 

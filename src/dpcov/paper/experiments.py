@@ -32,7 +32,7 @@ from dpcov.paper.models import (
 from dpcov.paper.promises import noise_multiplier
 from dpcov.paper.study import FIGURES, Cell, Key, Study, curves_of
 from dpcov.privacy import ApproxDP, Neighbors
-from dpcov.sensitive.gram import Gram, max_block_rows
+from dpcov.sensitive.sums.gram import Gram, max_block_rows
 
 __all__ = ["run_cell"]
 

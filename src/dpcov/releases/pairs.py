@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP
@@ -51,7 +52,7 @@ class PairsProvenance:
         The clipping of the rows and cells behind released variances.
     steps : tuple of Step
         What each step cost.
-    missing : {"refuse", "center"}
+    missing : Missing
         What was done with missing cells.
     rows_per_unit : int, default 1
         How many rows of each privacy unit were used at most.
@@ -66,12 +67,12 @@ class PairsProvenance:
     row_norm: float | None
     cell_bound: float | None
     steps: tuple[Step, ...]
-    missing: str = "refuse"
+    missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
 
     def __post_init__(self) -> None:
         check_choice("center", self.center, CENTERS)
-        check_choice("missing", self.missing, ("refuse", "center"))
+        object.__setattr__(self, "missing", Missing.parse(self.missing))
         check_count("max_pairs", self.max_pairs, low=1)
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
         state_domain(self)

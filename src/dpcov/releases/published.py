@@ -18,6 +18,7 @@ from dpcov.releases.sizes import MOST_ROWS
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from dpcov.columns.missing import Missing
     from dpcov.privacy.composition import Step
 
     class _Made(Protocol):
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         def calibrated_for(self) -> ApproxDP | PureDP: ...
 
         @property
-        def missing(self) -> str: ...
+        def missing(self) -> Missing: ...
 
         @property
         def steps(self) -> tuple[Step, ...]: ...

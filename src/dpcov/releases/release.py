@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Cap, PureDP
@@ -118,7 +119,7 @@ class Provenance:
         For a private center: the constant cell of a row on the grid.
     trace : float, optional
         For rows that were brought to a sphere: the released mean of their squared norms.
-    missing : {"refuse", "center"}
+    missing : Missing
         What was done with missing cells.
     rows_per_unit : int, default 1
         How many rows of each privacy unit were used at most.
@@ -135,14 +136,14 @@ class Provenance:
     center: str = "public"
     constant: int = 0
     trace: float | None = None
-    missing: str = "refuse"
+    missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         check_norm("row_norm", self.row_norm)
         check_count("bits", self.bits, low=1, high=_MOST_BITS)
-        check_choice("missing", self.missing, ("refuse", "center"))
+        object.__setattr__(self, "missing", Missing.parse(self.missing))
         check_choice("center", self.center, CENTERS)
         check_count("constant", self.constant, low=0)
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)

@@ -46,7 +46,7 @@ def describe_reading(release: Release | PairsRelease) -> dict[str, Any]:
         "sphere": dense is not None and dense.trace is not None,
         "grid_bits": None if dense is None else dense.bits,
         "signs_only": dense is None,
-        "missing_cells": made.missing,
+        "missing_cells": made.missing.value,
     }
 
 

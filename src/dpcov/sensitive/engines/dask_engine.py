@@ -1,0 +1,101 @@
+"""The engine that adds up the pieces of a table on Dask's workers.
+
+Owns the way of a piece: it is read and summed where a task runs, and sums are merged two by
+two on the way back. The noise is drawn by who called the engine, once. Dask only decides
+where our own kernel runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from dpcov.errors import InputError
+from dpcov.progress import Tell
+from dpcov.sensitive.engines.serial import SerialEngine
+from dpcov.sensitive.sums.kernel import Kernel
+from dpcov.sensitive.tables import Rows
+from dpcov.sensitive.tables.key_order import KeyOrder
+from dpcov.sensitive.tables.pieces import Piece, split_rows
+from dpcov.sensitive.workers.carried import Carried
+from dpcov.sensitive.workers.schedulers import Scheduler
+from dpcov.sensitive.workers.tasks import make_tasks
+
+__all__ = ["DaskEngine"]
+
+S = TypeVar("S")
+
+_PIECES_A_CORE = 4  # so that a slow one, or one that is run again, does not hold up all
+_KEYS_AT_A_TIME = 1 << 16
+
+
+class DaskEngine:
+    """Adds up pieces of a table on the workers of a scheduler.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        Who runs the tasks.
+    tell : callable, optional
+        Is told how many rows are done.
+    parts : int, optional
+        How many pieces to make of tables that can be cut anywhere; by default four for each
+        core, but none shorter than a block.
+
+    Notes
+    -----
+    Claim P7. Sums are exact integers, so that the pieces, their order, and tasks that are run
+    again because a worker died, cannot be seen in the result.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, tell: Tell | None = None, *, parts: int | None = None
+    ) -> None:
+        self._scheduler, self._tell, self._parts = scheduler, tell, parts
+
+    def run(self, name: str, source: Rows, kernel: Kernel[S]) -> S:
+        """Return the sums over all rows. What cannot be cut is read in this process."""
+        split = split_rows(source, self._count(source, kernel))
+        if split is None or (len(split.pieces) == 1 and split.pieces[0].delayed is None):
+            return SerialEngine(self._tell).run(name, source, kernel)
+        tasks = make_tasks(
+            name,
+            sum_piece,
+            [(replace(piece, delayed=None), piece.delayed, kernel) for piece in split.pieces],
+        )
+        lengths = [piece.n_rows for piece in split.pieces]
+        done = 0
+
+        def count(place: int) -> None:
+            nonlocal done
+            done += lengths[place]
+            if self._tell is not None:
+                self._tell(name, done, source.n_rows)
+
+        total: Carried = self._scheduler.total(tasks, count)
+        if split.order is not None and total.order != split.order:
+            raise InputError(
+                "X changed while it was read: its rows came in another order, or with other "
+                "units, than when they were counted. Nothing was released. Write it to Parquet "
+                "files and pass their folder."
+            )
+        sums: S = total.sums
+        return sums
+
+    def _count(self, source: Rows, kernel: Kernel[Any]) -> int:
+        if self._parts is not None:
+            return self._parts
+        blocks = -(-(source.n_rows or 0) // kernel.block_rows)
+        return max(1, min(_PIECES_A_CORE * self._scheduler.cores, blocks))
+
+
+def sum_piece(piece: Piece, computed: Any, kernel: Kernel[Any]) -> Carried:
+    """Read a piece and add it up, on one thread: other pieces have the other cores."""
+    source = piece.open(computed)
+    order = None
+    if piece.has_units:
+        order = KeyOrder.of(source.unit_keys(_KEYS_AT_A_TIME), piece.start)
+    rows: Rows = source
+    for layer in piece.layers:
+        rows = layer(rows)
+    return Carried(kernel.sum_over(rows.blocks(kernel.block_rows), threads=1), order)

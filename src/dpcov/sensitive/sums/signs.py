@@ -1,0 +1,264 @@
+"""Signs of centered rows, and the exact sums of their products.
+
+Owns the co-movement of columns: for each pair, how many rows are on the same side of the
+center in both columns, minus how many are on opposite sides. One row moves each sum by at
+most 2, whatever the number of columns. A row may be a difference of two, whose center is
+zero. Sensitive: there is no noise yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.columns.missing import Missing
+from dpcov.errors import MissingValueError, ParameterError
+from dpcov.exact.grid import Grid
+from dpcov.exact.products import CheckedProducts
+from dpcov.exact.sealed import Sealed
+from dpcov.exact.threads import allowed_threads, blas_threads
+from dpcov.exact.triangle import Triangle
+from dpcov.sensitive.sums.rows import quantize_rows
+
+__all__ = ["CoMovement", "SignKernel", "Squares", "block_rows"]
+
+# Of differences twice as many rows are read.
+_BLOCK_BYTES = 64 << 20
+# Sums of products of signs are exact in float32 up to 2^24 rows; a block is far below.
+_MOST_BLOCK_ROWS = 1 << 13
+_MOST_TERMS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Squares:
+    """How squares are summed for the variances. All of it is public.
+
+    Parameters
+    ----------
+    grid : Grid
+        Rows are clipped to its norm and quantized.
+    cell_bound : int
+        Then every integer cell is clipped to this size.
+    """
+
+    grid: Grid
+    cell_bound: int
+
+
+class CoMovement(Sealed):
+    """Exact sums of s_i s_j over people, and of squares if asked for.
+
+    Build it with `from_blocks`.
+
+    Parameters
+    ----------
+    sums : Triangle of int32
+        Σ s_i s_j. Only the part above the diagonal is used.
+    squares : ndarray of int64, shape (n_columns,), or None
+        Σ q_i² of the clipped, quantized rows.
+    n_terms : int
+        The number of rows, or of differences of rows.
+    differences : bool
+        Which of both.
+    rule : Squares or None
+        How the squares were clipped.
+
+    Notes
+    -----
+    Claim P10. Every term is a vector of signs in {−1, 0, 1}, made from one row about a
+    public center; of differences, one person's row is in one at most (P19). Replacing one
+    person's row changes one term, hence each sum by at most 2 and k of them by at most 2√k
+    in Euclidean norm; a row that adds nothing in its place, by 1 and √k. A clipped row has
+    Σ q_i⁴ ≤ B² · 4^bits, so the squares move by at most B · 2^bits, times √2 for replacing.
+    """
+
+    __slots__ = ("_squares", "_sums", "differences", "n_terms", "rule")
+
+    _sums: Triangle
+    _squares: npt.NDArray[np.int64] | None
+    n_terms: int
+    differences: bool
+    rule: Squares | None
+
+    def __init__(
+        self,
+        sums: Triangle,
+        squares: npt.NDArray[np.int64] | None,
+        *,
+        n_terms: int,
+        differences: bool,
+        rule: Squares | None,
+    ) -> None:
+        sums.freeze()
+        self._hold(_sums=sums, _squares=squares, n_terms=n_terms)
+        self._hold(differences=differences, rule=rule)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[npt.NDArray[Any]],
+        *,
+        n_columns: int,
+        center: npt.NDArray[np.float64] | None,
+        squares: Squares | None = None,
+        missing: Missing = Missing.REFUSE,
+        threads: int | None = None,
+    ) -> CoMovement:
+        """Return the sums over a stream of blocks.
+
+        Parameters
+        ----------
+        blocks : iterable of ndarray
+            Rows, or differences of rows.
+        n_columns : int
+            The number of columns.
+        center : ndarray, shape (n_columns,), or None
+            A public center; None says that blocks are of differences, which are about zero.
+        squares : Squares, optional
+            Sum squares too.
+        missing : Missing
+            Raise, or let a missing cell have no sign.
+        threads : int, optional
+            By default all cores that BLAS may use.
+        """
+        missing = Missing.parse(missing)
+        sums = Triangle.zeros(n_columns, np.int32)
+        totals = None if squares is None else np.zeros(n_columns, dtype=np.int64)
+        about = np.zeros(n_columns) if center is None else center
+        n_terms = 0
+        threads = allowed_threads() if threads is None else threads
+        with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
+            products = CheckedProducts(sums, np.float32, pool)
+            for block in blocks:
+                _check_missing_cells(block, missing)
+                n_terms += len(block)
+                _check_terms(n_terms)
+                signs = _signs(block, about)
+                products.add(signs, products.image(signs.astype(np.int32)))
+                if totals is not None and squares is not None:
+                    totals += _sum_squares(block, about, squares)
+        return cls(sums, totals, n_terms=n_terms, differences=center is None, rule=squares)
+
+    def __add__(self, other: object) -> CoMovement:
+        if not isinstance(other, CoMovement):
+            return NotImplemented
+        mine, theirs = ((x.n_columns, x.differences, x.rule) for x in (self, other))
+        if mine != theirs:
+            raise ParameterError("Co-movements merge only for the same columns and rule.")
+        _check_terms(self.n_terms + other.n_terms)
+        squares = None
+        if self._squares is not None and other._squares is not None:
+            squares = self._squares + other._squares
+        return CoMovement(
+            self._sums + other._sums,
+            squares,
+            n_terms=self.n_terms + other.n_terms,
+            differences=self.differences,
+            rule=self.rule,
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self._sums.size
+
+    @property
+    def squares(self) -> npt.NDArray[np.int64] | None:
+        """The sums of squares. Sensitive: only a mechanism may look at them."""
+        return self._squares
+
+    @property
+    def triangle(self) -> Triangle:
+        """The sums Σ s_i s_j, read-only. Sensitive: only a mechanism may look at them."""
+        return self._sums
+
+    def __repr__(self) -> str:
+        return f"CoMovement({self.n_terms} terms × {self.n_columns} columns)"
+
+
+@dataclass(frozen=True, eq=False)
+class SignKernel:
+    """How blocks become co-movements.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns.
+    center : ndarray or None
+        A public center; None for differences of rows.
+    squares : Squares or None
+        Whether, and how, squares are summed.
+    missing : Missing
+        The rule for missing cells.
+    """
+
+    n_columns: int
+    center: npt.NDArray[np.float64] | None
+    squares: Squares | None
+    missing: Missing
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows a block should have."""
+        return block_rows(self.n_columns)
+
+    def sum_over(
+        self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
+    ) -> CoMovement:
+        """Return the co-movements of all rows."""
+        return CoMovement.from_blocks(
+            blocks,
+            n_columns=self.n_columns,
+            center=self.center,
+            squares=self.squares,
+            missing=self.missing,
+            threads=threads,
+        )
+
+
+def block_rows(n_columns: int) -> int:
+    """Return how many rows a block should have: exact in float32, about 64 MB."""
+    return min(_MOST_BLOCK_ROWS, max(128, _BLOCK_BYTES // (8 * n_columns)))
+
+
+def _check_terms(n_terms: int) -> None:
+    if n_terms > _MOST_TERMS:
+        raise ParameterError(f"More than {_MOST_TERMS} rows do not fit the sums.")
+
+
+def _check_missing_cells(rows: npt.NDArray[Any], missing: Missing) -> None:
+    if missing == Missing.REFUSE and not np.isfinite(rows).all():
+        raise MissingValueError(
+            "X has missing or infinite cells. Fill each from its own row alone, or pass "
+            "missing='center' to let them count for nothing. Dropping rows would make their "
+            "number, which is published, depend on the data."
+        )
+
+
+def _signs(rows: npt.NDArray[Any], center: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Return sign(row − center) by comparison: exact, and 0 where a cell is missing."""
+    signs = np.subtract(rows > center, rows < center, dtype=np.float32)
+    usable = np.isfinite(rows)
+    if not usable.all():
+        signs *= usable
+    return signs
+
+
+def _sum_squares(
+    rows: npt.NDArray[Any], center: npt.NDArray[np.float64], squares: Squares
+) -> npt.NDArray[np.int64]:
+    """Return Σ q_i² of the clipped rows x − c."""
+    with np.errstate(all="ignore"):
+        apart = np.subtract(rows, center, dtype=np.float64)
+    whole = np.empty_like(apart)
+    # A missing cell counts for nothing; so does one that left the floats.
+    quantize_rows(apart, squares.grid, Missing.CENTER, whole)
+    np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)
+    integers = whole.astype(np.int64)
+    total: npt.NDArray[np.int64] = np.einsum("ij,ij->j", integers, integers)
+    return total

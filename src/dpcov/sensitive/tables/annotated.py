@@ -1,0 +1,168 @@
+"""Rows from AnnData: a matrix with named columns and notes on its rows, or an .h5ad file.
+
+Columns are ``var_names``; whose row it is stands in a column of ``obs``. A file is opened
+in anndata's backed mode: the matrix stays in it and is read block by block, while anndata
+keeps ``obs`` and ``var`` in memory.
+
+A file is trusted input: it is read by the HDF5 library in this process, which can hang on a
+damaged file, and then does not hear Ctrl-C. Reading it in a process of its own, with limits of
+time and memory, would send every row through a second process and back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import InputError, MissingExtraError
+from dpcov.sensitive.tables.arrays import array_kind, check_array
+from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame, find_unit
+from dpcov.sensitive.tables.frames import FrameSource
+from dpcov.sensitive.tables.keys import Keys
+from dpcov.sensitive.tables.kinds import Declared, Files, Opening, TableKind
+from dpcov.sensitive.tables.refusals import read_or_refuse
+from dpcov.sensitive.tables.slices import SlicedSource
+
+__all__ = ["KIND", "AnnDataSource"]
+
+
+class AnnDataSource(SlicedSource):
+    """An AnnData object.
+
+    Parameters
+    ----------
+    table : AnnData
+        In memory, or backed by a file.
+    wanted : Wanted
+        Names and columns; the unit is one of ``obs``.
+    name : str
+        What the table is called in messages.
+    """
+
+    def __init__(self, table: Any, wanted: Wanted, name: str = "X") -> None:
+        matrix = _matrix_of(table, name)
+        super().__init__(_choose_variables(table, wanted), int(matrix.shape[0]), name)
+        self._matrix = matrix.tocsr() if _is_by_columns(matrix) else matrix
+        self._unit = None if wanted.unit is None else _unit_of(table.obs, wanted.unit)
+
+    def unit_keys(self, size: int) -> Iterator[Keys]:
+        """Yield runs of `size` keys, from ``obs``."""
+        if self._unit is None:
+            raise AssertionError("unreachable: nobody asks for a unit column that was not stated")
+        return self._unit.unit_keys(size)
+
+    def _read(self, rows: slice, places: slice | list[int]) -> npt.NDArray[Any]:
+        def read() -> npt.NDArray[Any]:
+            block = self._matrix[rows]
+            dense = block.toarray() if hasattr(block, "toarray") else np.asarray(block)
+            cells: npt.NDArray[Any] = dense[:, places]
+            return cells
+
+        return read_or_refuse(read, f"The matrix of {self._name} cannot be read.")
+
+
+def _open_h5ad(path: Path) -> Any:
+    """Return an .h5ad file as an AnnData object whose matrix stays in the file.
+
+    The file must be one that the caller trusts.
+    """
+    try:
+        import anndata
+    except ImportError:
+        raise MissingExtraError(
+            "Files that end in .h5ad need anndata: pip install 'dpcov[anndata]'"
+        ) from None
+
+    def load() -> Any:
+        # Its warnings are about what it finds in the file.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return anndata.read_h5ad(path, backed="r")
+
+    return read_or_refuse(
+        load,
+        f"{path.name} is not a complete .h5ad file: it is truncated, damaged, or of another "
+        "format. Pass only files that you trust: HDF5 can hang on a damaged one.",
+    )
+
+
+def _matrix_of(table: Any, name: str) -> Any:
+    """Return the matrix of an AnnData object, or say why its rows cannot be read."""
+    # Asked for once: a view would make it anew each time.
+    matrix = read_or_refuse(lambda: table.X, f"The matrix of {name} cannot be read.")
+    if matrix is None:
+        raise InputError(f"{name} has no matrix: its X is None. Set X to one of its layers.")
+    check_array(len(matrix.shape), matrix.dtype, name)
+    if _is_by_columns(matrix) and not hasattr(matrix, "tocsr"):
+        raise InputError(
+            f"{name} is stored by columns (CSC) in its file, and each block of rows would need all "
+            "of it. Write it by rows: read it, set X = X.tocsr(), and write it again."
+        )
+    return matrix
+
+
+def _choose_variables(table: Any, wanted: Wanted) -> Choice:
+    """Return which variables are read."""
+    labels = _variable_labels(table)
+    wanted = replace(wanted, unit=None)
+    if wanted == Wanted() and _are_numbered(labels):
+        wanted = Wanted(columns=labels)
+    return choose_from_frame(labels, wanted)
+
+
+def _variable_labels(table: Any) -> list[str]:
+    """Return what the variables are called."""
+    return [str(label) for label in table.var_names]
+
+
+def _are_numbered(labels: list[str]) -> bool:
+    """Return whether labels are what anndata calls variables without names: nobody's row."""
+    return labels == [str(place) for place in range(len(labels))]
+
+
+def _unit_of(notes: Any, unit: str) -> FrameSource:
+    labels = [str(label) for label in notes.columns]
+    place = find_unit(labels, unit)
+    return FrameSource(notes.iloc[:, [place]], Wanted(columns=[unit], unit=unit))
+
+
+def _is_by_columns(matrix: Any) -> bool:
+    return getattr(matrix, "format", None) == "csc"
+
+
+def _is_anndata(table: Any) -> bool:
+    return type(table).__module__.startswith("anndata.") and hasattr(table, "var_names")
+
+
+def _load(table: Any) -> tuple[Any, str]:
+    """Return the object, or that of a file, and what it is called in messages."""
+    if isinstance(table, Files):
+        return _open_h5ad(table.first), table.first.name
+    return table, "X"
+
+
+def _open(table: Any, opening: Opening) -> AnnDataSource:
+    loaded, name = _load(table)
+    return AnnDataSource(loaded, opening.wanted, name)
+
+
+def _declare(table: Any, wanted: Wanted) -> Declared:
+    loaded, name = _load(table)
+    labels = _variable_labels(loaded)
+    kinds = [array_kind(_matrix_of(loaded, name).dtype)] * len(labels)
+    return Declared(labels, kinds, has_own_names=not _are_numbered(labels))
+
+
+KIND = TableKind(
+    called="AnnData",
+    open=_open,
+    declare=_declare,
+    recognize=_is_anndata,
+    suffixes=(".h5ad",),
+)

@@ -1,0 +1,139 @@
+"""Rows from Arrow streams: readers, and anything with ``__arrow_c_stream__``.
+
+A stream can be read once, and does not say how long it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from dpcov.errors import InputError
+from dpcov.sensitive.tables.arrow import open_reader
+from dpcov.sensitive.tables.arrow_columns import (
+    choose_from_schema,
+    declare_schema,
+    import_pyarrow,
+    read_arrow_numbers,
+)
+from dpcov.sensitive.tables.blocks import cut_blocks
+from dpcov.sensitive.tables.choice import Wanted
+from dpcov.sensitive.tables.keys import Keys
+from dpcov.sensitive.tables.kinds import Declared, Opening, TableKind
+from dpcov.sensitive.tables.names import check_shape
+from dpcov.sensitive.tables.refusals import read_all_or_refuse
+from dpcov.sensitive.tables.source import MAX_STREAM_ROWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["KIND", "StreamSource"]
+
+
+class StreamSource:
+    """A stream that can be read once, and does not say how long it is.
+
+    Parameters
+    ----------
+    reader : RecordBatchReader
+        The stream.
+    wanted : Wanted
+        Names and columns.
+    fewest_rows, most_rows : int
+        How long it may turn out to be. Keeping rows, on disk or in memory, until they are
+        counted is what this class refuses to do.
+    """
+
+    def __init__(
+        self,
+        reader: pa.RecordBatchReader,
+        wanted: Wanted,
+        *,
+        fewest_rows: int,
+        most_rows: int,
+    ) -> None:
+        self._choice = choose_from_schema(reader.schema, wanted)
+        self.columns = self._choice.names
+        check_shape(fewest_rows, len(self.columns), fewest_rows)
+        self.n_rows: int | None = None
+        self._reader: pa.RecordBatchReader | None = reader
+        self._fewest_rows, self._most_rows = fewest_rows, most_rows
+
+    def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """Yield blocks; `n_rows` is known after the last."""
+        if self._reader is None:
+            raise InputError("The stream X was read already, and can be read only once.")
+        reader, self._reader = self._reader, None
+        batches = read_all_or_refuse(
+            lambda: reader,
+            "The stream X broke off before its end. What its library says may quote a cell and "
+            "is not repeated. Nothing was released.",
+        )
+        n_rows = 0
+        parts = (self._read(batch) for batch in batches)
+        for block in cut_blocks(parts, n_columns=len(self.columns), size=size):
+            n_rows += len(block)
+            if n_rows > self._most_rows:
+                raise InputError(
+                    f"The stream X has more than {self._most_rows} rows, the most that can be "
+                    "read when their number is not known before. Write it to Parquet files and "
+                    "pass their folder."
+                )
+            yield block
+        if n_rows < self._fewest_rows:
+            raise InputError(
+                f"The stream X gave {n_rows} row(s); at least {self._fewest_rows} needed. It "
+                "ended early, or was read before: a stream can be read only once."
+            )
+        self.n_rows = n_rows
+
+    def unit_keys(self, size: int) -> Iterator[Keys]:
+        """Refuse: a stream has no second reading."""
+        raise AssertionError("unreachable: a stream with a unit column is not opened")
+
+    def _read(self, batch: pa.RecordBatch) -> list[npt.NDArray[Any]]:
+        places = self._choice.places
+        return [
+            read_arrow_numbers(batch.column(place), name)
+            for place, name in zip(places, self.columns, strict=True)
+        ]
+
+
+def _is_stream(table: Any) -> bool:
+    if type(table).__module__.startswith("pyarrow"):
+        return hasattr(table, "schema")
+    return hasattr(table, "__arrow_c_stream__")
+
+
+def _open(table: Any, opening: Opening) -> StreamSource:
+    import_pyarrow()
+    if opening.wanted.unit is not None:
+        raise InputError(
+            "unit= needs two readings of X, one to count the rows of each unit and one for the "
+            "rows; a stream can be read only once. Write it to a Parquet file and pass its path, "
+            "or read it into a table."
+        )
+    return StreamSource(
+        open_reader(table),
+        opening.wanted,
+        fewest_rows=opening.fewest_rows,
+        most_rows=MAX_STREAM_ROWS,
+    )
+
+
+def _declare(table: Any, wanted: Wanted) -> Declared:
+    if type(table).__module__.startswith("pyarrow"):
+        return declare_schema(table.schema)
+    if type(table).__module__.startswith("duckdb"):
+        table = table.limit(0)  # an empty answer has the same schema, and costs nothing
+    return declare_schema(open_reader(table).schema)
+
+
+KIND = TableKind(
+    called="an Arrow stream",
+    open=_open,
+    declare=_declare,
+    recognize=_is_stream,
+)

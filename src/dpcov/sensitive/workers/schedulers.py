@@ -1,0 +1,210 @@
+"""Dask's schedulers: who runs our tasks.
+
+Owns the choice between the threads of this process and a cluster. A scheduler gets tasks and
+gives back values; it knows nothing of rows or tables.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcov.errors import DpcovError, ParameterError
+from dpcov.exact.threads import blas_threads, usable_cores
+from dpcov.sensitive.workers.carried import Refused, allow_transport
+from dpcov.sensitive.workers.tasks import (
+    import_dask,
+    merge_tasks,
+    or_explain,
+    unless_refused,
+)
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+__all__ = [
+    "ClientScheduler",
+    "Scheduler",
+    "ThreadScheduler",
+    "choose_scheduler",
+    "current_scheduler",
+]
+
+_RETRIES = 2
+
+Done = Callable[[int], None]
+
+
+class Scheduler(ABC):
+    """Runs tasks that `make_tasks` made.
+
+    Attributes
+    ----------
+    cores : int
+        How many tasks run at a time.
+    """
+
+    cores: int
+
+    def each(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
+        """Yield the values of the tasks in their order, or raise what one refused."""
+        return map(unless_refused, self._values(tasks))
+
+    def total(self, tasks: Sequence[Delayed], done: Done) -> Any:
+        """Return the sum of all values, or raise what one refused.
+
+        `done` is called with the place of each task that has finished.
+        """
+        return unless_refused(self._last(merge_tasks(tasks), tasks, done))
+
+    @abstractmethod
+    def _values(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
+        """Yield what the tasks return, in their order."""
+
+    @abstractmethod
+    def _last(self, last: Delayed, tasks: Sequence[Delayed], done: Done) -> Any:
+        """Return what the last task returns, which depends on those that are watched."""
+
+
+def choose_scheduler(wish: Any, *, needed: bool) -> Scheduler | None:
+    """Return who works on a table, or None for this process alone.
+
+    Parameters
+    ----------
+    wish : None, "dask" or distributed.Client
+        What the caller asks for.
+    needed : bool
+        Whether the table needs Dask, asked for or not.
+    """
+    if wish is None:
+        return current_scheduler() if needed else None
+    if isinstance(wish, str) and wish == "dask":
+        return current_scheduler()
+    # Nobody has a client who did not import distributed.
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(wish, distributed.Client):
+        return ClientScheduler(wish)
+    raise ParameterError(
+        f"engine must be None, 'dask' or a distributed.Client; got {_describe(wish)}."
+    )
+
+
+def current_scheduler() -> Scheduler:
+    """Return the cluster that this process is connected to, or else its own threads."""
+    import_dask()
+    distributed = sys.modules.get("distributed")
+    if distributed is not None:
+        try:
+            # Not get_client: inside of a task it would wait for the worker that it blocks.
+            return ClientScheduler(distributed.default_client())
+        except ValueError:
+            pass
+    return ThreadScheduler()
+
+
+class ThreadScheduler(Scheduler):
+    """Dask's threads in this process, one for each core.
+
+    The products in BLAS and most of numpy let other threads run meanwhile, rows in memory are
+    not copied, and sums never leave the process.
+    """
+
+    def __init__(self) -> None:
+        self.cores = usable_cores()
+
+    def _values(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
+        # At once: tasks may share what they depend on, which is then computed once.
+        compute = import_dask().compute
+        with blas_threads(1):
+            values = or_explain(
+                lambda: compute(*tasks, scheduler="threads", num_workers=self.cores)
+            )
+        return iter(values)
+
+    def _last(self, last: Delayed, tasks: Sequence[Delayed], done: Done) -> Any:
+        from dask.callbacks import Callback
+
+        place_of = {task.key: place for place, task in enumerate(tasks)}
+        # What `done` raises is the caller's own, and not a failure of the tasks.
+        raised: list[Exception] = []
+
+        def finished(key: Any, *_: Any) -> None:
+            if key in place_of:
+                try:
+                    done(place_of[key])
+                except Exception as error:
+                    raised.append(error)
+                    raise
+
+        try:
+            with Callback(posttask=finished):
+                (value,) = self._values([last])
+        except DpcovError:
+            if not raised:
+                raise
+        if raised:
+            raise raised[0]
+        return value
+
+
+class ClientScheduler(Scheduler):
+    """The workers of a Dask cluster.
+
+    A task whose worker dies is run again by another, and so are those whose sums died with it.
+    """
+
+    def __init__(self, client: Any) -> None:
+        import_dask()
+        if client.asynchronous:
+            raise ParameterError(
+                "engine is an asynchronous Client; dpcov.release waits for its result and needs "
+                "one made with asynchronous=False."
+            )
+        if client.status != "running":
+            raise ParameterError(
+                f"engine is a Client that is {client.status}; connect a new one to the cluster."
+            )
+        allow_transport()
+        self._client = client
+        self.cores = max(1, sum(or_explain(client.nthreads).values()))
+
+    def _values(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
+        futures = self._send(tasks)
+        futures.reverse()
+        while futures:
+            yield or_explain(futures.pop().result)
+
+    def _last(self, last: Delayed, tasks: Sequence[Delayed], done: Done) -> Any:
+        from distributed import as_completed
+
+        place_of = {task.key: place for place, task in enumerate(tasks)}
+        final, *watched = self._send([last, *tasks])
+        finished = as_completed(watched)
+        # A sum that somebody holds on to would stay in the memory of its worker.
+        del watched
+        try:
+            for future in finished:
+                if future.status != "finished" or future.type is Refused:
+                    return or_explain(future.result)
+                done(place_of[future.key])
+            return or_explain(final.result)
+        finally:
+            # What nobody waits for any more, the cluster forgets.
+            finished.clear()
+            final.release()
+
+    def _send(self, tasks: Sequence[Delayed]) -> list[Any]:
+        def send() -> list[Any]:
+            # Rows in memory travel with the tasks; that they are long is no news.
+            quiet = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
+            with import_dask().config.set(quiet):
+                futures: list[Any] = self._client.compute(list(tasks), retries=_RETRIES)
+                return futures
+
+        return or_explain(send)
+
+
+def _describe(wish: Any) -> str:
+    return repr(wish) if isinstance(wish, str) else f"a {type(wish).__name__}"

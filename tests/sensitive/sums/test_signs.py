@@ -1,0 +1,280 @@
+"""Claim P10: exact sums of signs, and how far one person moves them."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpcov.errors import (
+    InexactArithmeticError,
+    MissingValueError,
+    ParameterError,
+    SensitiveDataError,
+)
+from dpcov.exact import products
+from dpcov.exact.grid import Grid
+from dpcov.sensitive.sums import signs
+from dpcov.sensitive.sums.signs import CoMovement, Squares, block_rows
+from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables.differences import DifferenceSource
+from wiring.planting import plant
+
+SEED = 3
+SQUARES = Squares(Grid(row_norm=2.0, bits=10), cell_bound=300)
+cells = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, -1.0])
+tables = hnp.arrays(np.float64, (6, 4), elements=cells)
+rows = hnp.arrays(np.float64, 4, elements=cells)
+
+
+def sums(table, center=None, squares=None, missing="center", size=None):
+    """Sums about a center, or of the differences of rows."""
+    source = open_table(np.asarray(table), fewest_rows=1)
+    if center is None:
+        source = DifferenceSource(source, SEED)
+    blocks = source.blocks(len(table) if size is None else size)
+    return CoMovement.from_blocks(
+        blocks, n_columns=len(source.columns), center=center, squares=squares, missing=missing
+    )
+
+
+def above_diagonal(result):
+    return np.concatenate(list(result.triangle.above_diagonal()))
+
+
+def paired(n_rows):
+    """Return which rows a difference is made of, by places alone."""
+    places = open_table(np.eye(n_rows), fewest_rows=1)
+    return [
+        (int(np.argmax(term)), int(np.argmin(term)))
+        for block in DifferenceSource(places, SEED).blocks(n_rows)
+        for term in block
+    ]
+
+
+def plain_signs(table, center):
+    """Signs cell by cell; a missing cell has none."""
+    pairs = (
+        [(row, center) for row in table]
+        if center is not None
+        else [table[list(pair)] for pair in paired(len(table))]
+    )
+    return [
+        [
+            int(a > b) - int(a < b) if math.isfinite(a) and math.isfinite(b) else 0
+            for a, b in zip(first, second, strict=True)
+        ]
+        for first, second in pairs
+    ]
+
+
+@given(tables, st.booleans())
+def test_the_sums_are_those_of_plain_python(table, centered):
+    center = np.array([0.0, 1.0, -0.5, 0.0]) if centered else None
+    terms = plain_signs(table, center)
+    expected = [sum(s[i] * s[j] for s in terms) for i in range(4) for j in range(i + 1, 4)]
+    result = sums(table, center)
+    assert above_diagonal(result).tolist() == expected
+    assert result.n_terms == len(terms)
+
+
+@given(tables, st.sampled_from([2, 4]))
+def test_any_split_gives_the_same_sums(table, size):
+    whole, parts = (sums(table, np.zeros(4), squares=SQUARES, size=s) for s in (None, size))
+    assert (above_diagonal(whole) == above_diagonal(parts)).all()
+    assert (whole.squares == parts.squares).all()
+
+
+def as_one_block_and_two_by_two(monkeypatch, center):
+    """Return the sums of a long block, in slices, and of its rows in blocks of two."""
+    generator = np.random.default_rng(0)
+    table = generator.normal(size=(3000, 20)) * np.exp2(generator.uniform(-3, 12, (3000, 1)))
+    table[::7, 3], table[::9, 15] = np.nan, -np.inf
+    two_by_two = sums(table, center, SQUARES, size=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "_CHUNK_BYTES", 1)
+        whole = sums(table, center, SQUARES)
+    return [(above_diagonal(each).tolist(), each.squares.tolist()) for each in (whole, two_by_two)]
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("center", [np.zeros(20), np.linspace(-1, 1, 20)], ids=["zero", "center"])
+def test_a_long_block_in_slices_is_the_sum_of_its_rows_two_by_two(monkeypatch, center):
+    whole, two_by_two = as_one_block_and_two_by_two(monkeypatch, center)
+    assert whole == two_by_two
+
+
+@pytest.mark.parametrize(
+    ("where", "right", "wrong"),
+    [
+        (
+            "_signs",
+            "signs *= usable",
+            "signs *= usable.all(axis=1, keepdims=True) if len(signs) > 1000 else usable",
+        ),
+        (
+            "_sum_squares",
+            "    np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)",
+            "    np.clip(whole[:512], -squares.cell_bound, squares.cell_bound, out=whole[:512])",
+        ),
+        (
+            "_sum_squares",
+            "    quantize_rows(apart, squares.grid",
+            "    apart[512:] *= 2\n    quantize_rows(apart, squares.grid",
+        ),
+    ],
+)
+def test_other_rows_late_in_a_long_block_are_noticed(monkeypatch, where, right, wrong):
+    plant(monkeypatch, f"sensitive.sums.signs:{where}", right, wrong)
+    whole, two_by_two = as_one_block_and_two_by_two(monkeypatch, np.zeros(20))
+    assert whole != two_by_two
+
+
+@pytest.mark.claim("P10")
+@given(tables, rows, st.integers(0, 5), st.booleans())
+def test_replacing_a_row_moves_each_sum_by_at_most_two(table, row, place, centered):
+    center = np.zeros(4) if centered else None
+    other = table.copy()
+    other[place] = row
+    moved = np.abs(above_diagonal(sums(table, center)) - above_diagonal(sums(other, center)))
+    assert moved.max() <= 2
+
+
+@pytest.mark.claim("P10")
+@given(tables, st.integers(0, 5))
+def test_a_row_that_adds_nothing_moves_each_sum_by_at_most_one(table, place):
+    center = np.array([0.0, 1.0, -0.5, 0.0])
+    other = table.copy()
+    other[place] = center
+    moved = np.abs(above_diagonal(sums(table, center)) - above_diagonal(sums(other, center)))
+    assert moved.max() <= 1
+
+
+@pytest.mark.claim("P10")
+def test_two_is_attained_in_all_of_many_pairs_at_once():
+    table = np.ones((2, 8))
+    other = table.copy()
+    other[0, 0::2] = -1  # one sign of every disjoint pair flips
+    before, after = (sums(each, np.zeros(8)).triangle.full() for each in (table, other))
+    assert all(abs(before[i, i + 1] - after[i, i + 1]) == 2 for i in range(0, 8, 2))
+
+
+@pytest.mark.claim("P10")
+@given(tables, rows, st.integers(0, 5), st.booleans())
+def test_replacing_a_row_moves_the_squares_no_further_than_claimed(table, row, place, centered):
+    center = np.zeros(4) if centered else None
+    other = table.copy()
+    other[place] = row
+    before, after = (sums(each, center, SQUARES).squares for each in (table, other))
+    moved = sum(int(d) ** 2 for d in before.astype(object) - after.astype(object))
+    assert moved <= 2 * SQUARES.cell_bound**2 * SQUARES.grid.squared_norm
+
+
+@pytest.mark.claim("P10")
+def test_the_claimed_distance_of_squares_is_nearly_attained():
+    # Rows that spend their norm on as many cells at the bound as it allows, on other columns.
+    bound = SQUARES.cell_bound * SQUARES.grid.unit
+    count = int((SQUARES.grid.row_norm / bound) ** 2)
+    table = np.zeros((1, 2 * count))
+    table[0, :count] = bound
+    other = np.roll(table, count, axis=1)
+    before, after = (sums(each, np.zeros(2 * count), SQUARES).squares for each in (table, other))
+    moved = math.sqrt(sum(int(d) ** 2 for d in before - after))
+    claimed = math.sqrt(2) * SQUARES.cell_bound * 2**SQUARES.grid.bits
+    assert 0.95 * claimed < moved <= claimed
+
+
+def test_without_clipping_the_squares_would_move_further(monkeypatch):
+    def quantize(rows, grid, missing, out):
+        out[:] = np.trunc(rows / grid.unit)
+
+    monkeypatch.setattr(signs, "quantize_rows", quantize)
+    monkeypatch.setattr(np, "clip", lambda values, *_, out: values)
+    moved = sums(np.full((1, 4), 9.0), np.zeros(4), SQUARES).squares
+    assert np.linalg.norm(moved.astype(float)) > SQUARES.cell_bound * 2**SQUARES.grid.bits
+
+
+def test_differences_have_the_variance_of_rows():
+    table = np.random.default_rng(0).normal(scale=0.3, size=(20_000, 2)) + 5
+    grid = Grid(row_norm=4.0, bits=20)
+    result = sums(table, squares=Squares(grid, 1 << 20))
+    assert result.squares * grid.unit**2 / result.n_terms == pytest.approx([0.09] * 2, rel=0.05)
+
+
+def test_ties_and_constant_columns_have_no_sign():
+    table = np.random.default_rng(0).normal(size=(100, 3))
+    table[:, 1] = 7.0
+    assert sums(table).triangle.full()[1].tolist() == [0, 0, 0]
+
+
+def test_shifting_a_column_changes_nothing_about_differences():
+    table = np.random.default_rng(0).integers(0, 100, size=(50, 3)).astype(float)
+    shifted = table + np.array([1e6, -3, 0])
+    assert (above_diagonal(sums(table)) == above_diagonal(sums(shifted))).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("center", [None, np.zeros(2)])
+def test_missing_cells_are_refused_without_saying_where(bad, center):
+    table = np.ones((4, 2))
+    table[1, 1] = bad
+    with pytest.raises(MissingValueError, match="missing or infinite cells"):
+        sums(table, center, missing="refuse")
+
+
+def test_integers_and_booleans_are_compared_as_they_are():
+    table = np.array([[2**62 + 1, 1], [2**62, 0]])
+    assert above_diagonal(sums(table)).tolist() == [1]
+    assert above_diagonal(sums(table > 1, np.full(2, 0.5))).tolist() == [-2]
+
+
+@pytest.mark.claim("P10")
+def test_a_blas_that_is_not_exact_is_caught(monkeypatch):
+    exact = np.matmul
+
+    def off_by_one(a, b, out):
+        exact(a, b, out=out)
+        out[0, 1] += 1
+
+    monkeypatch.setattr(np, "matmul", off_by_one)
+    with pytest.raises(InexactArithmeticError, match="not exact on integers below 2\\^24"):
+        sums(np.eye(4, 3), np.zeros(3))
+
+
+@given(st.integers(1, 10**6))
+def test_blocks_are_exact_in_float32(size):
+    assert 1 <= block_rows(size) <= 2**24
+
+
+def test_the_sums_cannot_be_stored_printed_or_changed():
+    result = sums(np.random.default_rng(0).normal(size=(4, 3)))
+    assert repr(result) == "CoMovement(2 terms × 3 columns)"
+    for leak in (pickle.dumps, np.asarray):
+        with pytest.raises(SensitiveDataError, match="CoMovement has no noise"):
+            leak(result)
+    with pytest.raises(AttributeError):
+        result.n_terms = 3
+    assert copy.deepcopy(result) is result
+
+
+def test_more_terms_than_the_sums_hold_are_refused(monkeypatch):
+    monkeypatch.setattr(signs, "_MOST_TERMS", 3)
+    with pytest.raises(ParameterError, match="do not fit the sums"):
+        sums(np.zeros((8, 2)))
+
+
+@pytest.mark.claim("P10")
+@given(tables, rows, st.integers(0, 5), st.integers(0, 100))
+def test_a_row_sits_in_one_term_however_rows_are_paired(table, row, place, seed):
+    def shuffled(each):
+        blocks = DifferenceSource(open_table(each), seed).blocks(2)
+        result = CoMovement.from_blocks(blocks, n_columns=4, center=None, missing="center")
+        return above_diagonal(result)
+
+    other = table.copy()
+    other[place] = row
+    assert np.abs(shuffled(table) - shuffled(other)).max() <= 2

@@ -1,0 +1,177 @@
+"""AnnData, where anndata is installed: it holds pandas back, so the tests do not ask for it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from dpcov.errors import InputError, MissingExtraError, MissingValueError
+from dpcov.sensitive.tables import is_streamed, open_table
+from dpcov.sensitive.tables.description import ColumnType, describe_table
+
+ROWS = np.random.default_rng(0).poisson(0.4, size=(101, 3)).astype(np.float32)
+WHO = np.random.default_rng(1).choice(["ann", "bob", "cid"], 101)
+FIRST = [WHO.tolist().index(who) for who in WHO]
+
+
+def test_without_anndata_a_file_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "x.h5ad").touch()
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dpcov\[anndata\]'"):
+        open_table(tmp_path / "x.h5ad")
+
+
+@pytest.fixture
+def anndata():
+    return pytest.importorskip("anndata", reason="needs anndata")
+
+
+def table(anndata, matrix=ROWS, names=("a", "b", "c"), who=WHO):
+    places = [f"cell {place}" for place in range(len(who))]
+    obs = pd.DataFrame({"who": pd.Categorical(who), "other": 1.0}, index=places)
+    return anndata.AnnData(matrix, obs=obs, var=pd.DataFrame(index=list(names)))
+
+
+def write(made, folder):
+    made.write_h5ad(folder / "x.h5ad")
+    return folder / "x.h5ad"
+
+
+def sparse(anndata, kind="csr_matrix"):
+    return table(anndata, getattr(scipy.sparse, kind)(ROWS))
+
+
+KINDS = {
+    "dense": lambda anndata, folder: table(anndata),
+    "sparse": lambda anndata, folder: sparse(anndata),
+    "sparse array": lambda anndata, folder: sparse(anndata, "csr_array"),
+    "sparse by columns": lambda anndata, folder: sparse(anndata, "csc_matrix"),
+    "view": lambda anndata, folder: anndata.concat([table(anndata)] * 2)[101:],
+    "file": lambda anndata, folder: write(table(anndata), folder),
+    "sparse file": lambda anndata, folder: write(sparse(anndata), folder),
+    "backed": lambda anndata, folder: anndata.read_h5ad(write(table(anndata), folder), backed="r"),
+    "sparse backed": lambda anndata, folder: anndata.read_h5ad(
+        write(sparse(anndata), folder), backed="r"
+    ),
+}
+pytestmark = pytest.mark.filterwarnings("ignore:Observation names are not unique")
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_gives_the_same_blocks(kind, anndata, tmp_path):
+    source = open_table(KINDS[kind](anndata, tmp_path))
+    assert source.columns == ("a", "b", "c")
+    assert source.n_rows == 101
+    blocks = list(source.blocks(16))
+    assert [len(block) for block in blocks] == [16] * 6 + [5]
+    assert (np.concatenate(blocks) == ROWS).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_selected_and_units_come_from_the_notes(kind, anndata, tmp_path):
+    source = open_table(KINDS[kind](anndata, tmp_path), select=["c", "a"], unit="who")
+    keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
+    assert [keys.index(key) for key in keys] == FIRST
+    assert (np.concatenate(list(source.blocks(16))) == ROWS[:, [2, 0]]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_described_by_its_names_and_type(kind, anndata, tmp_path):
+    described = tuple(ColumnType(name, "number") for name in "abc")
+    assert describe_table(KINDS[kind](anndata, tmp_path)) == described
+
+
+def test_a_name_of_a_variable_may_be_that_of_a_note(anndata):
+    made = table(anndata, names=("a", "b", "who"))
+    source = open_table(made, unit="who")
+    assert source.columns == ("a", "b", "who")
+
+
+def test_only_open_table_can_read_it(anndata):
+    assert is_streamed(table(anndata))
+
+
+def test_variables_without_names_have_numbers(anndata):
+    assert open_table(anndata.AnnData(ROWS)).columns == ("0", "1", "2")
+
+
+def test_a_first_row_that_became_names_is_refused(anndata):
+    with pytest.raises(InputError, match="somebody's row"):
+        open_table(table(anndata, names=("0.25", "1", "7")))
+
+
+def test_a_note_that_is_missing_is_refused(anndata):
+    source = open_table(table(anndata, who=[*WHO[:-1], None]), unit="who")
+    with pytest.raises(MissingValueError):
+        list(source.unit_keys(16))
+
+
+@pytest.mark.claim("P20")
+def test_notes_of_two_kinds_are_refused(anndata):
+    made = table(anndata)
+    made.obs["who"] = np.array([7, "7"] * 50 + [7], dtype=object)
+    with pytest.raises(InputError, match="must hold cells of one kind"):
+        list(open_table(made, unit="who").unit_keys(16))
+
+
+@pytest.mark.parametrize(
+    ("make", "keywords", "message"),
+    [
+        (
+            lambda a, f: table(a),
+            {"unit": "a"},
+            "unit= names columns that X does not have: 'a'. Its own names may be somebody's",
+        ),
+        (lambda a, f: table(a), {"select": ["who"]}, "does not have: 'who'. Its own names may be"),
+        (lambda a, f: table(a, names="aab"), {}, "Columns 1 and 2 of X have the same name"),
+        (lambda a, f: table(a, ROWS * 1j), {}, "real numbers"),
+        (lambda a, f: a.AnnData(obs=table(a).obs), {}, "its X is None"),
+        (lambda a, f: write(sparse(a, "csc_matrix"), f), {}, r"x\.h5ad is stored by columns"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Variable names are not unique")
+def test_what_cannot_be_read_is_refused(make, keywords, message, anndata, tmp_path):
+    made = make(anndata, tmp_path)
+    with pytest.raises(InputError, match=message) as caught:
+        open_table(made, **keywords)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("keep", [0, 100, 5000])
+def test_a_broken_file_is_refused(keep, anndata, tmp_path):
+    path = write(table(anndata), tmp_path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match=r"x\.h5ad is not a complete .h5ad file") as caught:
+        open_table(path)
+    assert caught.value.__context__ is None
+
+
+PEAK = """
+import pathlib, re, sys, warnings
+warnings.simplefilter("ignore")
+import anndata
+from dpcov.sensitive.tables import open_table
+def peak():
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\\s*(\\d+)", status).group(1)) / 1024
+before = peak()
+for block in open_table(sys.argv[1]).blocks(4096): pass
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_memory_does_not_grow_with_the_matrix_in_a_file(kind, anndata, tmp_path):
+    def megabytes(rows):
+        matrix = np.random.default_rng(0).random((rows, 100), dtype=np.float32)
+        made = anndata.AnnData(matrix if kind == "dense" else scipy.sparse.csr_matrix(matrix))
+        path = write(made, tmp_path)
+        return float(subprocess.check_output([sys.executable, "-c", PEAK, path], text=True))
+
+    assert megabytes(200_000) - megabytes(50_000) < 30, "the rows between have 57 MB or more"

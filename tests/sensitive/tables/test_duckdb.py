@@ -1,0 +1,48 @@
+"""A DuckDB relation, where duckdb is installed: an Arrow stream like any other."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.errors import InputError
+from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables.description import ColumnType, describe_table
+
+duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
+
+ROWS = np.random.default_rng(0).normal(size=(5000, 2))
+TABLE = pa.table({"a": ROWS[:, 0], "b": ROWS[:, 1], "city": ["x"] * 5000})
+
+
+@pytest.fixture
+def relation():
+    with duckdb.connect() as connection:
+        connection.execute("set preserve_insertion_order = true")
+        yield connection.from_arrow(TABLE)
+
+
+def test_a_relation_gives_its_numbers(relation):
+    source = open_table(relation, select=["b", "a"])
+    blocks = list(source.blocks(1024))
+    assert [len(block) for block in blocks] == [1024] * 4 + [904]
+    assert (np.concatenate(blocks) == ROWS[:, [1, 0]]).all()
+
+
+def test_a_relation_is_released_like_the_table_it_is_made_of(relation):
+    budget = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 2.0, "seed": 3}
+    released = dpcov.release(relation.select("a", "b"), **budget)
+    stream = TABLE.drop_columns("city").to_reader()
+    assert (released.matrix == dpcov.release(stream, **budget).matrix).all()
+
+
+def test_a_relation_is_described_without_a_row(relation):
+    described = (ColumnType("a", "number"), ColumnType("b", "number"), ColumnType("city", "text"))
+    assert describe_table(relation) == described
+
+
+def test_a_query_that_fails_is_not_quoted(relation):
+    with pytest.raises(InputError) as caught:
+        list(open_table(relation.project("cast('987654x' || city as int) as a")).blocks(10))
+    assert "987654" not in str(caught.value)
+    assert caught.value.__context__ is None

@@ -1,0 +1,66 @@
+"""Rows in working units."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpcov.columns import Column, Columns
+from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables.working import Reading, WorkingSource
+
+FACTS = Columns(
+    [
+        Column("age", lower=0, upper=100),
+        Column("income", center=2000, scale=500),
+        Column("score", lower=-1, upper=3, center=0, scale=2),
+    ]
+)
+
+
+def test_cells_are_clipped_centered_and_scaled():
+    reading = Reading.of(3, FACTS)
+    rows = np.array([[50.0, 2500.0, 5.0], [200.0, 2000.0, -9.0], [-5.0, 1e9, 1.0]])
+    expected = [[0.0, 1.0, 1.5], [1.0, 0.0, -0.5], [-1.0, (1e9 - 2000) / 500, 0.5]]
+    assert np.array_equal(reading.read(rows), expected)
+
+
+def test_a_further_scale_comes_after_the_bounds():
+    reading = Reading.of(3, FACTS).rescaled(np.array([0.5, 2.0, 1.0]))
+    assert reading.read(np.array([[200.0, 2500.0, 0.0]])).tolist() == [[2.0, 0.5, 0.0]]
+    assert reading.working_units.scale.tolist() == [25.0, 1000.0, 2.0]
+
+
+def test_missing_and_infinite_cells_are_not_clipped_to_a_bound():
+    cells = Reading.of(3, FACTS).read(np.array([[np.nan, np.inf, -np.inf]]))
+    assert np.isnan(cells[0, 0])
+    assert np.isinf(cells[0, 1:]).all()
+
+
+def test_without_facts_a_block_is_not_touched():
+    block = np.arange(6, dtype=np.int16).reshape(2, 3)
+    assert Reading.of(3).read(block) is block
+
+
+@pytest.mark.claim("P2")
+@given(hnp.arrays(float, (5, 3), elements=st.floats(-1e4, 1e4)), st.permutations(range(5)))
+def test_a_row_is_read_alike_in_every_place_and_layout(rows, order):
+    reading = Reading.of(3, FACTS)
+    moved = reading.read(np.asfortranarray(rows[order]))
+    assert np.array_equal(moved, reading.read(rows)[order])
+
+
+def test_a_working_source_keeps_names_and_number_of_rows():
+    source = WorkingSource(open_table(np.ones((4, 3)), ["a", "b", "c"]), Reading.of(3, FACTS))
+    assert source.columns == ("a", "b", "c")
+    assert source.n_rows == 4
+    assert [len(block) for block in source.blocks(3)] == [3, 1]
+
+
+def test_a_finite_cell_that_leaves_the_floats_is_far_and_not_missing():
+    reading = Reading.of(2).rescaled(np.array([1e-3, 1.0]))
+    cells = reading.read(np.array([[1.7e308, 1.0], [-1.7e308, np.inf]]))
+    assert np.isfinite(cells[:, 0]).all()
+    assert cells[0, 0] == -cells[1, 0] > 1e308
+    assert np.isinf(cells[1, 1])
