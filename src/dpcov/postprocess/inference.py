@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dpcov.columns import Units
 from dpcov.detection import dense_detectable
 from dpcov.errors import MissingExtraError
+from dpcov.multiplicity import count_pairs, q_values, two_sided_cutoff
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 
 if TYPE_CHECKING:
@@ -106,18 +107,13 @@ def find_edges(
     """Return the pairs with a false discovery rate of at most `fdr`.
 
     Matrix, covariance and noise are in working units; the answer is in the columns' own.
-    Benjamini and Hochberg (1995) on z = y / √v, v being the variance of an entry without
-    covariance. Only entries with p ≤ fdr can be on the list, so no others are sorted.
+    The test is on z = y / √v, v being the variance of an entry without covariance. Only
+    entries with p ≤ fdr can be on the list, so no others are sorted.
     """
-    from scipy.special import ndtr
-
     rows_of, columns_of, sizes = _candidates(matrix, noise, fdr)
-    # By size and not by p-value, which is 0 beyond 38 sd.
+    surest = q_values(sizes, n_tests=count_pairs(len(matrix)))
     order = np.argsort(-sizes, kind="stable")
-    n_pairs = len(matrix) * (len(matrix) - 1) // 2
-    ranked = 2.0 * ndtr(-sizes[order]) * n_pairs / np.arange(1, len(order) + 1)
-    q_values = np.minimum.accumulate(ranked[::-1])[::-1]
-    chosen = order[q_values <= fdr]
+    chosen = order[surest[order] <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
     own = 1.0 if units is None else units.scale[i] * units.scale[j]
     return Edges(
@@ -125,7 +121,7 @@ def find_edges(
         second=tuple(columns[index] for index in j),
         value=matrix[i, j] * own,
         standard_error=noise.pair_error(i, j, covariance[i, j]) * own,
-        q_value=np.minimum(q_values[q_values <= fdr], 1.0),
+        q_value=surest[chosen],
     )
 
 
@@ -133,9 +129,7 @@ def _candidates(
     matrix: Array, noise: NoiseModel, fdr: float
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Array]:
     """Return the pairs above the diagonal with a two-sided p-value of at most `fdr`."""
-    from scipy.special import ndtri
-
-    cutoff = -ndtri(fdr / 2)
+    cutoff = two_sided_cutoff(fdr)
     parts = []
     for rows in row_blocks(len(matrix)):
         columns = slice(rows.start, None)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpcov.detection import pairs_detectable
 from dpcov.errors import NothingDetectableWarning
+from dpcov.multiplicity import count_pairs, q_values
 from dpcov.parameters import check_choice, check_number
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.postprocess.face import CovarianceFace
@@ -153,9 +154,9 @@ class PairsEstimate(CovarianceFace):
             count as tested, those that were not selected too.
         """
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-        sizes, q_values = _test(self.release)
+        sizes, surest = _test(self.release)
         order = np.argsort(-sizes, kind="stable")
-        chosen = order[q_values[order] <= fdr]
+        chosen = order[surest[order] <= fdr]
         deviation = _deviations(self.release)
         first, second = self.release.pairs[chosen].T
         scale = deviation[first] * deviation[second]
@@ -170,7 +171,7 @@ class PairsEstimate(CovarianceFace):
             second=tuple(self.columns[place] for place in second),
             value=correlation * scale,
             standard_error=error * scale,
-            q_value=q_values[chosen],
+            q_value=surest[chosen],
         )
 
     def _relative_error_of_scale(self) -> Array:
@@ -199,8 +200,8 @@ def estimate_pairs(
     """Turn a release of pairs into a sparse covariance. See `PairsRelease.estimate`."""
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     check_choice("psd", psd, METHODS)
-    _, q_values = _test(release)
-    kept = q_values <= fdr
+    _, surest = _test(release)
+    kept = surest <= fdr
     correlation = _repaired(_sparse_correlation(release, kept), psd)
     deviation = _deviations(release)
     entries = correlation.tocoo()
@@ -223,21 +224,10 @@ def _correlations(release: PairsRelease) -> Array:
 
 
 def _test(release: PairsRelease) -> tuple[Array, Array]:
-    """Return sizes in sd and q-values of the released pairs among all pairs of columns.
-
-    Benjamini and Hochberg (1995), with p-value 1 for the pairs that were not selected: that
-    can only shorten the list.
-    """
-    from scipy.special import ndtr
-
+    """Return sizes in sd and q-values of the released pairs among all pairs of columns."""
     sd = math.sqrt(1 / release.n_terms + release.noise_scale**2)
     sizes = np.abs(release.co_movement) / sd
-    n_pairs = release.n_columns * (release.n_columns - 1) // 2
-    order = np.argsort(-sizes, kind="stable")
-    ranked = 2.0 * ndtr(-sizes[order]) * n_pairs / np.arange(1, len(order) + 1)
-    q_values = np.empty_like(ranked)
-    q_values[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1.0)
-    return sizes, q_values
+    return sizes, q_values(sizes, n_tests=count_pairs(release.n_columns))
 
 
 def _sparse_correlation(release: PairsRelease, kept: npt.NDArray[np.bool_]) -> csr_array:
