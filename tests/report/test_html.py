@@ -273,7 +273,7 @@ def test_a_page_with_everything_it_can_hold_stays_far_below_three_megabytes(tmp_
         matrix=0.2 + 0.8 * np.eye(size) + np.triu(noise, k=1) + np.triu(noise, k=1).T,
         columns=tuple(f"{number} {'<long name>' * 20}" for number in range(size)),
         noise_scale=dpcov.NoiseScale(0.01, 0.014),
-        units=None,
+        units=dpcov.Units.plain(size),
     )
     path = tmp_path / "report.html"
     write_report(release, release.estimate(level=0.0, psd="none"), path)
