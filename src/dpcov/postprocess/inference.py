@@ -18,12 +18,21 @@ from dpcov.columns import Units
 from dpcov.detection import dense_detectable
 from dpcov.errors import MissingExtraError
 from dpcov.multiplicity import count_pairs, q_values, two_sided_cutoff
+from dpcov.parameters import check_number
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Edge", "Edges", "find_edges", "load_pandas", "smallest_detectable_correlation"]
+__all__ = [
+    "Edge",
+    "Edges",
+    "TrustedPairs",
+    "find_edges",
+    "interval_width",
+    "load_pandas",
+    "smallest_detectable_correlation",
+]
 
 _SHOWN = 10
 
@@ -49,7 +58,7 @@ class Edges:
     first, second : tuple of str
         Column names.
     value, standard_error : ndarray
-        The released covariance and its standard error.
+        The released covariance and its standard error. Read-only.
     q_value : ndarray
         The smallest false discovery rate at which the pair is on the list.
     """
@@ -59,6 +68,11 @@ class Edges:
     value: Array
     standard_error: Array
     q_value: Array
+
+    def __post_init__(self) -> None:
+        # Whoever asks for the same list gets this one.
+        for numbers in (self.value, self.standard_error, self.q_value):
+            numbers.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -94,6 +108,41 @@ class Edges:
         """Return the table as a pandas data frame."""
         frame: pd.DataFrame = load_pandas().DataFrame(list(self), columns=list(Edge._fields))
         return frame
+
+
+@dataclass(frozen=True, eq=False)
+class TrustedPairs:
+    """Pairs of columns that are related, in units of correlation, the surest first.
+
+    Parameters
+    ----------
+    first, second : ndarray of int
+        Places of the columns.
+    correlation : ndarray
+        As released, before any shrinkage. Beyond ±1 where the noise is large.
+    low, high : ndarray
+        The ends of its interval.
+    """
+
+    first: npt.NDArray[np.intp]
+    second: npt.NDArray[np.intp]
+    correlation: Array
+    low: Array
+    high: Array
+
+    def __post_init__(self) -> None:
+        for numbers in vars(self).values():
+            numbers.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def interval_width(level: float) -> float:
+    """Return how many standard errors an interval reaches to each side."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + check_number("level", level, low=0.0, high=1.0) / 2))
 
 
 def find_edges(

@@ -19,9 +19,9 @@ from typing import Any
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.postprocess import Estimate, PairsEstimate
+from dpcov.postprocess import AnyEstimate
 from dpcov.privacy import Neighbors
-from dpcov.releases import PairsRelease, Release
+from dpcov.releases import AnyRelease
 from dpcov.report.card_guarantee import describe_guarantee, known_limits
 from dpcov.report.card_mechanism import describe_mechanism, describe_reading
 from dpcov.version import __version__
@@ -43,9 +43,6 @@ CARD_FORMAT = "dpcov release card"
 CARD_VERSION = 2
 INFINITE = "infinite"
 """A level for which JSON has no number."""
-
-AnyRelease = Release | PairsRelease
-AnyEstimate = Estimate | PairsEstimate
 
 
 def make_card(
@@ -173,29 +170,15 @@ def _describe_data(release: AnyRelease) -> dict[str, Any]:
 
 
 def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
-    detectable = estimate.smallest_detectable_correlation
-    if isinstance(estimate, PairsEstimate):
-        chosen = {
-            "rule": "keep",
-            "level": estimate.fdr,
-            "level_is": "false discovery rate",
-            "threshold": None,
-            "chosen_by": "stated",
-            "pairs_kept": int(estimate.kept.sum()),
-        }
-    else:
-        size = len(estimate.columns)
-        chosen = {
-            "rule": estimate.rule,
-            # Infinite when nothing is kept, which JSON has no number for.
-            "level": estimate.level if math.isfinite(estimate.level) else None,
-            "level_is": "standard deviations of an entry",
-            "threshold": estimate.choice.threshold,
-            "chosen_by": "stated" if estimate.risk_curve is None else "thinning of the release",
-            "pairs_kept": (int(estimate.support.sum()) - size) // 2,
-        }
+    chosen, detectable = estimate.chosen, estimate.smallest_detectable_correlation
     return {
-        **chosen,
+        "rule": chosen.rule,
+        # Infinite when nothing is kept, which JSON has no number for.
+        "level": chosen.level if math.isfinite(chosen.level) else None,
+        "level_is": chosen.level_is,
+        "threshold": chosen.threshold,
+        "chosen_by": chosen.by,
+        "pairs_kept": estimate.pairs_kept,
         "options": _options(estimate),
         "psd": estimate.psd,
         # Above 1, none is.
@@ -206,16 +189,14 @@ def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
 
 def _options(estimate: AnyEstimate) -> dict[str, Any] | None:
     """Return what the estimate can be made from again, or None: a rule of the caller's own."""
-    if isinstance(estimate, PairsEstimate):
-        return {"fdr": estimate.fdr}
-    asked = estimate.options
-    if asked is None or not isinstance(asked.rule, str):
-        return None
-    level = asked.level
-    if not isinstance(level, str):
-        level = float(level) if math.isfinite(level) else INFINITE
-    gamma = None if asked.gamma is None else float(asked.gamma)
-    return {"rule": asked.rule, "level": level, "gamma": gamma, "sparse": asked.sparse}
+    asked = estimate.asked
+    return None if asked is None else {name: _json_value(value) for name, value in asked.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    return float(value) if math.isfinite(value) else INFINITE
 
 
 def _describe_edges(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:

@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 
 from dpcov.plot.look import shown_name
-from dpcov.plot.pairs import AnyEstimate, TrustedPairs, find_pairs
-from dpcov.postprocess import PairsEstimate
+from dpcov.postprocess import AnyEstimate, TrustedPairs
 
 __all__ = ["Findings", "PairRow", "find"]
 
@@ -68,7 +67,7 @@ class Findings:
 
 def find(estimate: AnyEstimate, fdr: float) -> Findings:
     """Return what can be said of an estimate at a false discovery rate."""
-    pairs, edges = find_pairs(estimate, fdr=fdr), estimate.edges(fdr)
+    pairs, edges = estimate.trusted_pairs(fdr), estimate.edges(fdr)
     rows = tuple(
         PairRow(
             first=shown_name(edge.first, _LONGEST_NAME),
@@ -80,11 +79,10 @@ def find(estimate: AnyEstimate, fdr: float) -> Findings:
         )
         for edge, correlation, _ in zip(edges, pairs.correlation, range(_MOST_ROWS), strict=False)
     )
-    size = len(estimate.columns)
-    correlations_only = isinstance(estimate, PairsEstimate) and estimate.release.variances is None
+    correlations_only = estimate.release.variances_are == "not released"
     return Findings(
-        n_columns=size,
-        n_pairs=size * (size - 1) // 2,
+        n_columns=len(estimate.columns),
+        n_pairs=estimate.n_pairs,
         fdr=fdr,
         pairs=pairs,
         rows=rows,

@@ -15,8 +15,8 @@ from typing import Any
 
 from dpcov.errors import MissingExtraError
 from dpcov.parameters import check_number
-from dpcov.postprocess import Estimate, PairsEstimate
-from dpcov.releases import PairsRelease, Release
+from dpcov.postprocess import AnyEstimate
+from dpcov.releases import AnyRelease
 from dpcov.report.card import card_to_json, make_card
 from dpcov.report.card_text import card_to_markdown
 from dpcov.report.replacement import write_aside
@@ -24,9 +24,6 @@ from dpcov.report.tables import write_covariance, write_edges
 from dpcov.report.verification import CARD_FILE, RELEASE_FILE, sha256_of
 
 __all__ = ["Identity", "check_extras", "fill_folder", "write_folder"]
-
-AnyRelease = Release | PairsRelease
-AnyEstimate = Estimate | PairsEstimate
 
 _EXTRAS = {"jinja2": "report", "matplotlib": "report", "pyarrow": "files"}
 

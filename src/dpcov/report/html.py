@@ -16,8 +16,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.plot.pairs import AnyEstimate, check_estimate
-from dpcov.releases import PairsRelease, Release
+from dpcov.plot.look import check_estimate
+from dpcov.postprocess import AnyEstimate
+from dpcov.releases import AnyRelease
 from dpcov.report.facts import odds, provenance, what_was_released
 from dpcov.report.findings import find
 from dpcov.report.pictures import draw_all
@@ -27,7 +28,7 @@ __all__ = ["render_report", "write_report"]
 
 
 def write_report(
-    release: Release | PairsRelease,
+    release: AnyRelease,
     estimate: AnyEstimate,
     path: str | PathLike[str],
     *,
@@ -78,7 +79,7 @@ def write_report(
 
 
 def render_report(
-    release: Release | PairsRelease,
+    release: AnyRelease,
     estimate: AnyEstimate,
     *,
     title: str = "Private covariance report",

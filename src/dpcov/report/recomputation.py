@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcov.errors import DpcovError, FolderError, NothingDetectableWarning
-from dpcov.postprocess import Edges, Estimate, PairsEstimate
-from dpcov.releases import PairsRelease, Release
+from dpcov.postprocess import AnyEstimate, Edges
+from dpcov.releases import AnyRelease
 from dpcov.report.card import INFINITE, card_digest, check_date, make_card
 
 __all__ = ["Recomputed", "recompute"]
-
-AnyRelease = Release | PairsRelease
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _WORDS = ("name", "curator", "description", "date")
@@ -44,7 +42,7 @@ class Recomputed:
     """
 
     card: dict[str, Any]
-    estimate: Estimate | PairsEstimate | None
+    estimate: AnyEstimate | None
     edges: Edges | None
     wording: str
 
@@ -90,7 +88,7 @@ def _recompute(release: AnyRelease, stated: Mapping[str, Any]) -> Recomputed:
 
 def _estimate(
     release: AnyRelease, options: Mapping[str, Any] | None, psd: str
-) -> Estimate | PairsEstimate | None:
+) -> AnyEstimate | None:
     if options is None:
         return None
     stated = dict(options)
