@@ -23,7 +23,7 @@ from dpcov.postprocess import AnyEstimate
 from dpcov.privacy import Neighbors
 from dpcov.releases import AnyRelease
 from dpcov.report.card_guarantee import describe_guarantee, known_limits
-from dpcov.report.card_mechanism import describe_mechanism, describe_reading
+from dpcov.report.card_mechanism import describe_mechanism, describe_reading, describe_released
 from dpcov.version import __version__
 
 __all__ = [
@@ -37,10 +37,11 @@ __all__ = [
     "check_date",
     "facts_of",
     "make_card",
+    "with_files",
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 2
+CARD_VERSION = 3
 INFINITE = "infinite"
 """A level for which JSON has no number."""
 
@@ -96,9 +97,16 @@ def make_card(
         **facts_of(release),
         "estimate": _describe_estimate(estimate),
         "edges": None if fdr is None else _describe_edges(estimate, fdr),
-        "files": {name: f"sha256:{digest}" for name, digest in (files or {}).items()},
+        "files": {},
     }
-    return card | {"digest": card_digest(card)}
+    return with_files(card, files or {})
+
+
+def with_files(card: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """Return a card with the digests of files, and its own anew: all else stays as it is."""
+    listed = {name: f"sha256:{digest}" for name, digest in files.items()}
+    whole = {**card, "files": listed}
+    return whole | {"digest": card_digest(whole)}
 
 
 def _checked_text(field: str, text: object) -> str:
@@ -115,6 +123,7 @@ def facts_of(release: AnyRelease) -> dict[str, Any]:
         "guarantee": describe_guarantee(release),
         "model": "local" if local else "central",
         "data": _describe_data(release),
+        "released": describe_released(release),
         "reading": describe_reading(release),
         "mechanism": describe_mechanism(release),
         "known_limits": known_limits(release),
@@ -132,7 +141,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 2}
+    {'const': 3}
     """
     text = package_files("dpcov.report").joinpath("card_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
@@ -183,8 +192,21 @@ def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
         "psd": estimate.psd,
         # Above 1, none is.
         "smallest_detectable_correlation": detectable if detectable <= 1 else None,
+        "detectable_in_words": _detectable_in_words(estimate),
         "costs_privacy": False,
     }
+
+
+def _detectable_in_words(estimate: AnyEstimate) -> str:
+    smallest = estimate.smallest_detectable_correlation
+    if smallest > 1:
+        return "No correlation, however strong, would have stood out with probability one half."
+    middling = ", between two columns of middling variance"
+    return (
+        f"A correlation of {smallest:.2g} would have stood out with probability one half"
+        f"{middling if estimate.release.variances_are != 'not released' else ''}. Most that are "
+        "weaker stay unseen: a pair that is not listed may well be related."
+    )
 
 
 def _options(estimate: AnyEstimate) -> dict[str, Any] | None:

@@ -46,9 +46,6 @@ class Findings:
         The surest of them.
     unit : {"covariance", "correlation"}
         What the values of the rows are.
-    detectable : float
-        The correlation that would have been seen with probability one half; above 1 when
-        none would.
     """
 
     n_columns: int
@@ -57,7 +54,6 @@ class Findings:
     pairs: TrustedPairs
     rows: tuple[PairRow, ...]
     unit: str
-    detectable: float
 
     @property
     def beyond_one(self) -> bool:
@@ -87,7 +83,6 @@ def find(estimate: AnyEstimate, fdr: float) -> Findings:
         pairs=pairs,
         rows=rows,
         unit="correlation" if correlations_only else "covariance",
-        detectable=estimate.smallest_detectable_correlation,
     )
 
 

@@ -17,7 +17,7 @@ from dpcov.errors import MissingExtraError
 from dpcov.parameters import check_number
 from dpcov.postprocess import AnyEstimate
 from dpcov.releases import AnyRelease
-from dpcov.report.card import card_to_json, make_card
+from dpcov.report.card import card_to_json, make_card, with_files
 from dpcov.report.card_text import card_to_markdown
 from dpcov.report.replacement import write_aside
 from dpcov.report.tables import write_covariance, write_edges
@@ -119,26 +119,17 @@ def fill_folder(
     fdr: float = 0.1,
 ) -> dict[str, Any]:
     """Write the files into an empty folder, and return the card."""
-    from dpcov.report.html import write_report
+    from dpcov.report.html import write_page
 
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     release.save(folder / RELEASE_FILE)
     write_covariance(estimate, folder)
     write_edges(estimate.edges(fdr), estimate, folder / "edges.csv")
-    about = vars(identity)
     # The page cannot hold its own digest, nor that of the card: it shows those of the data.
-    card = make_card(release, estimate, **about, files=_digests(folder), fdr=fdr)
+    card = make_card(release, estimate, **vars(identity), files=_digests(folder), fdr=fdr)
     _write_text(folder / "card.md", card_to_markdown(card))
-    write_report(
-        release,
-        estimate,
-        folder / "report.html",
-        title=identity.name or "Private covariance report",
-        description=identity.description,
-        fdr=fdr,
-        card=card,
-    )
-    card = make_card(release, estimate, **about, files=_digests(folder), fdr=fdr)
+    write_page(card, estimate, folder / "report.html", fdr=fdr)
+    card = with_files(card, _digests(folder))
     _write_text(folder / CARD_FILE, card_to_json(card))
     return card
 
