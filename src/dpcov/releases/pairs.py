@@ -119,8 +119,6 @@ class Variances:
             return NotImplemented
         return self.noise_scale == other.noise_scale and np.array_equal(self.values, other.values)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairsRelease(Published):

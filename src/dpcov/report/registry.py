@@ -95,7 +95,7 @@ def _privacy_loss(card: Mapping[str, Any]) -> dict[str, Any]:
         parameters["delta"] = guarantee["delta"]
     return {
         "privacy_unit": guarantee["privacy_unit"]["is"],
-        "privacy_unit_details": guarantee["neighbors"]["in_words"],
+        "privacy_unit_details": f"Neighbors: {guarantee['neighbors']['in_words']}.",
         "privacy_parameters": parameters,
         "privacy_parameters_details": guarantee["in_words"],
     }
