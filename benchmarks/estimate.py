@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from benchmarks.measure import Table, best_times, peak_memory
+from dpcov.columns import Units
 from dpcov.postprocess.level import choose
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.postprocess.psd import make_psd
@@ -50,6 +51,7 @@ def simulated_release(kind: str, size: int, seed: int = 0) -> Release:
         columns=tuple(f"x{i}" for i in range(size)),
         provenance=Provenance("simulated", SECOND_MOMENT, 1.0, 20, ApproxDP(1, 1e-6, "replace")),
         simulated=True,
+        units=Units.plain(size),
     )
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.bisection import bracket
+from dpcov.multiplicity import bonferroni_cutoff, count_pairs
 
-__all__ = ["bonferroni_cutoff", "dense_detectable", "pairs_detectable"]
+__all__ = ["dense_detectable", "pairs_detectable"]
 
-_FAMILY_ERROR = 0.05
 _NODES = 401
 
 Array = npt.NDArray[np.float64]
@@ -102,17 +102,9 @@ def pairs_detectable(
     return bracket(lambda correlation: chance(correlation) >= power, 0.0, 1.0, width=1e-12)[1]
 
 
-def bonferroni_cutoff(n_columns: int) -> float:
-    """Return how many sd an entry must stand out so that any false one has a chance of 5 %."""
-    from scipy.special import ndtri
-
-    n_pairs = max(1, n_columns * (n_columns - 1) // 2)
-    return -float(ndtri(_FAMILY_ERROR / (2 * n_pairs)))
-
-
 def _selection_bar(n_columns: int, n_terms: int, max_pairs: int, scale: float) -> float:
     """Return the noisy score that `max_pairs` of the unrelated pairs exceed."""
-    n_pairs = n_columns * (n_columns - 1) // 2
+    n_pairs = count_pairs(n_columns)
     if scale == 0 or max_pairs >= n_pairs:
         return -math.inf
     values, weights = _normal_nodes()

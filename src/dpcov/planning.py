@@ -20,6 +20,7 @@ from dpcov.mechanisms.outlook import (
     pairs_outlook,
     typical_row_norm,
 )
+from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, PureDP
 
@@ -220,7 +221,7 @@ def plan(
     if delta is None:
         raise ParameterError("delta must be given; only neighbors='local' can do without.")
     promise = ApproxDP(epsilon, delta, relation)
-    all_pairs = n_columns * (n_columns - 1) // 2
+    all_pairs = count_pairs(n_columns)
     wanted = min(n_columns, all_pairs) if max_pairs is None else max_pairs
     if center is None:
         center = "differences" if promise.neighbors is Neighbors.REPLACE else "public"

@@ -233,7 +233,7 @@ def test_what_is_no_release_is_refused(written, file):
 
 
 def test_a_simulation_is_shown_as_one(written):
-    assert "NOTHING IS PROMISED" in run("show", written / "simulated").stdout
+    assert "Nothing is promised to anybody" in run("show", written / "simulated").stdout
 
 
 def test_an_altered_file_fails_verification_and_is_named(written, tmp_path):

@@ -7,6 +7,7 @@ import matplotlib as mpl
 import pytest
 
 import dpcov
+from dpcov.errors import ParameterError
 from plot.pictures import axes, estimate_of, truth_of
 
 PLOTS = sorted(dpcov.plot.__all__)
@@ -58,3 +59,10 @@ def test_without_matplotlib_the_error_names_the_extra():
 def test_an_unknown_plot_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'pie'"):
         _ = dpcov.plot.pie
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_release_is_refused_with_the_way_on(name):
+    release = estimate_of(truth_of(3)).release
+    with pytest.raises(ParameterError, match=r"got a Release.*release\.estimate\(\)"):
+        getattr(dpcov.plot, name)(release, axes())

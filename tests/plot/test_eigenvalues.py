@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from dpcov.plot import spectrum
-from dpcov.plot.eigenvalues import noise_floor
 from plot.pictures import axes, estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 
 LINKS = (0, 4, 0.6), (1, 3, -0.5)
@@ -32,14 +31,14 @@ def test_the_noise_floor_is_where_the_noise_of_a_release_ends():
     noise = np.random.default_rng(0).normal(size=(200, 200)) * scale.off_diagonal
     noise = np.triu(noise, k=1) + np.triu(noise, k=1).T
     noise += np.diag(np.random.default_rng(1).normal(size=200) * scale.diagonal)
-    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(noise_floor(estimate), rel=0.05)
+    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(estimate.noise_floor, rel=0.05)
 
 
 def test_the_band_is_as_high_as_the_noise_floor():
     estimate = estimate_of(truth_of(6, *LINKS))
     (band,) = spectrum(estimate, axes()).patches
-    assert band.get_y() == pytest.approx(-noise_floor(estimate))
-    assert band.get_height() == pytest.approx(2 * noise_floor(estimate))
+    assert band.get_y() == pytest.approx(-estimate.noise_floor)
+    assert band.get_height() == pytest.approx(2 * estimate.noise_floor)
 
 
 def test_both_spectra_are_in_the_units_of_the_noise():
@@ -55,4 +54,4 @@ def test_both_spectra_are_in_the_units_of_the_noise():
 def test_a_released_mean_raises_the_noise_floor():
     estimate = scaled_estimate_of(truth_of(6))
     alone = 2 * estimate.release.noise_scale.off_diagonal * 6**0.5
-    assert alone < noise_floor(estimate) < 2 * alone
+    assert alone < estimate.noise_floor < 2 * alone

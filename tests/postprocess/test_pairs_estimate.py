@@ -175,6 +175,7 @@ def test_twenty_thousand_columns_are_cheap():
         columns=tuple(f"x{i}" for i in range(columns)),
         provenance=small.provenance,
         simulated=True,
+        units=dpcov.Units.plain(columns),
     )
     found = wide.estimate()
     assert found.covariance_sparse.shape == (columns, columns)
@@ -205,6 +206,7 @@ def small_release(co_movement, noise_scale=0.05, variances=None, n_terms=400):
         columns=tuple("abcdef"),
         provenance=made,
         simulated=True,
+        units=dpcov.Units.plain(6),
     )
 
 

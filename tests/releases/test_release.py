@@ -54,6 +54,7 @@ def test_a_matrix_that_does_not_fit_the_names_is_refused(release):
             columns=("a",),
             provenance=release.provenance,
             simulated=False,
+            units=dpcov.Units.plain(1),
         )
 
 

@@ -110,7 +110,7 @@ def kill_at_random(prepared, place, times):
     release = Release.load(prepared / "new" / "release.npz")
     estimate = release.estimate()
     # A page takes a second to draw; without it the kills meet all steps alike.
-    html.write_report = lambda *arguments, **_: Path(arguments[2]).write_text("page")
+    html.write_page = lambda *arguments, **_: Path(arguments[2]).write_text("page")
     target = place / "survey"
     write_folder(release, estimate, target)
     rename = os.rename

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcov.report import write_report
+from dpcov.report import make_card, write_report
 from plot.pictures import HOSTILE, estimate_of, truth_of
 from report.browser import CHROMIUM, Browser
 
@@ -20,7 +20,12 @@ def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     truth = truth_of(6, (0, 1, 0.5), (2, 3, -0.6), (4, 5, 0.4))
     estimate = estimate_of(truth, columns=HOSTILE)
-    write_report(estimate.release, estimate, path, card={"name": "<script>alert(2)</script>"})
+    write_report(
+        estimate.release,
+        estimate,
+        path,
+        card=make_card(estimate.release, estimate, name="<script>alert(2)</script>"),
+    )
     return path.as_uri()
 
 

@@ -92,6 +92,7 @@ def test_the_unit_of_privacy_is_named():
     unit = card_of(releases.persons())["guarantee"]["privacy_unit"]
     assert unit == {
         "is": "all rows with the same 'patient'",
+        "note": None,
         "column": "patient",
         "rows_per_unit": 2,
     }

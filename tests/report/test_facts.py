@@ -1,87 +1,122 @@
-import math
-from dataclasses import dataclass, field
+from dataclasses import fields
+from functools import cache
 
-import numpy as np
 import pytest
 
 import dpcov
-from dpcov.privacy import ApproxDP, NoPromise, PureDP
-from dpcov.privacy.composition import Step
-from dpcov.report.facts import odds, provenance, what_was_released
+from dpcov.releases import PairsProvenance, Provenance
+from dpcov.report import make_card
+from dpcov.report.facts import provenance, what_was_released
 from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
+from report import releases
+
+# Where a card says what a provenance does.
+PLACES = {
+    "version": "library version",
+    "mechanism": "mechanism name",
+    "calibrated_for": "guarantee calibrated_for",
+    "row_norm": "reading row_norm",
+    "cell_bound": "reading cell_bound",
+    "bits": "reading grid_bits",
+    "center": "reading center",
+    "missing": "reading missing_cells",
+    "rows_per_unit": "guarantee privacy_unit rows_per_unit",
+    "cap": "mechanism constants cap",
+    "constant": "mechanism constants mean_cell",
+    "trace": "mechanism constants mean_squared_norm",
+    "max_pairs": "mechanism constants max_pairs",
+    "selection_scale": "mechanism noise 0 value",
+    "steps": "mechanism steps",
+}
 
 
-@pytest.mark.parametrize("promise", [PureDP(0.37, "replace"), ApproxDP(1.3, 1e-6, "add-remove")])
-def test_the_odds_are_rounded_up(promise):
-    stated = float(odds(promise).split("at most ")[1].split(" %")[0]) / 100
-    power = promise.attack_power(0.05)
-    assert power <= stated < power + 0.001
+@cache
+def made(make):
+    release = make()
+    return release, make_card(release, releases.estimate_of(release))
 
 
-def test_no_promise_has_no_odds():
-    assert odds(NoPromise("simulated with a seed")) is None
+def card_of(estimate):
+    return make_card(estimate.release, estimate)
 
 
-@pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])
-def test_every_field_of_a_provenance_that_is_set_is_listed(make):
-    made = make(truth_of(5)).release.provenance
-    listed = provenance(made)
-    unset = {"constant": 0}  # no mean was released
-    set_fields = [name for name, value in vars(made).items() if value != unset.get(name)]
-    assert len(listed) == len(set_fields)
-    assert dict(listed)["mechanism"] == made.mechanism
+def look_up(card, place):
+    for step in place.split():
+        card = card[int(step) if step.isdigit() else step]
+    return card
 
 
-@dataclass(frozen=True)
-class Future:
-    """A provenance with fields that this version does not know."""
-
-    version: str = "9"
-    private_radius: float = 2.5
-    centers: np.ndarray = field(default_factory=lambda: np.arange(1000.0))
-    steps: tuple = (Step("scales", 0.125), Step("moments", 0.5))
-    nothing: None = None
-    empty: tuple = ()
+@pytest.mark.parametrize("kind", [Provenance, PairsProvenance])
+def test_a_card_has_a_place_for_every_field_of_a_provenance(kind):
+    assert {field.name for field in fields(kind)} <= PLACES.keys()
 
 
-def test_a_field_that_is_new_is_listed_under_its_name():
-    assert dict(provenance(Future()))["private radius"] == "2.5"
+@pytest.mark.parametrize("make", releases.ALL)
+def test_a_card_says_all_that_a_provenance_does(make):
+    release, card = made(make)
+    for field in fields(release.provenance):
+        value, said = getattr(release.provenance, field.name), look_up(card, PLACES[field.name])
+        if field.name == "steps":
+            value, said = [step.rho for step in value], [step["rho"] for step in said]
+        elif field.name == "cap" and value is not None:
+            value = {"threshold": value.threshold, "coin": value.coin}
+        elif field.name == "calibrated_for":
+            value = str(value)
+        elif field.name == "constant":
+            value = value or None
+        assert said == value, field.name
+
+
+@pytest.mark.parametrize("make", releases.ALL)
+def test_every_number_of_a_card_that_is_set_is_in_the_tables(make):
+    _, card = made(make)
+    shown = " ".join(
+        f"{label} {text}" for label, text in what_was_released(card) + provenance(card)
+    )
+    reading, constants = card["reading"], card["mechanism"]["constants"]
+    numbers = [reading["row_norm"], reading["cell_bound"], constants["max_pairs"]]
+    numbers += [constants["mean_cell"], constants["mean_squared_norm"]]
+    assert all(f"{number:.6g}" in shown for number in numbers if number is not None)
+    assert all(f"{noise['value']:.3g}" in shown for noise in card["mechanism"]["noise"])
+    assert all(step["name"] in shown for step in card["mechanism"]["steps"])
+    assert "None" not in shown
 
 
 def test_steps_say_what_they_cost():
-    listed = dict(provenance(Future()))
-    assert listed["cost of each step (zCDP)"] == "scales ρ = 0.125, moments ρ = 0.5"
-
-
-def test_a_long_list_is_shortened_and_counted():
-    assert dict(provenance(Future()))["centers"] == "0, 1, 2, 3, 4, 5, 6, 7 … and 992 more"
-
-
-def test_a_field_without_a_value_is_not_listed():
-    assert not {"nothing", "empty"} & dict(provenance(Future())).keys()
+    _, card = made(releases.learned)
+    card = card | {
+        "mechanism": card["mechanism"]
+        | {
+            "steps": [
+                {"name": "scales", "kind": "selection", "rho": 0.125, "share": 0.2},
+                {"name": "moments", "kind": "gaussian", "rho": 0.5, "share": 0.8},
+            ]
+        }
+    }
+    listed = dict(provenance(card))["cost of each step (zCDP)"]
+    assert listed == "scales ρ = 0.125 (selection), moments ρ = 0.5"
 
 
 def test_the_grid_is_the_row_norm_over_a_power_of_two():
-    made = estimate_of(truth_of(3)).release.provenance
-    numerator, exponent = dict(provenance(made))["grid"].split(" / 2^")
-    assert float(numerator) == pytest.approx(made.row_norm, rel=1e-5)
-    assert int(exponent) == made.bits
-    assert math.isfinite(made.row_norm)
+    release, card = made(releases.dense)
+    numerator, exponent = dict(provenance(card))["grid"].split(" / 2^")
+    assert float(numerator) == pytest.approx(release.provenance.row_norm, rel=1e-5)
+    assert int(exponent) == release.provenance.bits
 
 
 def test_noise_is_said_to_be_in_scaled_units_when_columns_were_scaled():
-    listed = dict(what_was_released(scaled_estimate_of(truth_of(3)).release))
+    listed = dict(what_was_released(card_of(scaled_estimate_of(truth_of(3)))))
     assert listed["units"].startswith("columns scaled by public facts")
-    assert "units" not in dict(what_was_released(estimate_of(truth_of(3)).release))
+    assert "units" not in dict(what_was_released(card_of(estimate_of(truth_of(3)))))
 
 
 def test_scales_that_were_learned_are_not_called_public():
     estimate = scaled_estimate_of(
         truth_of(3), center="public", scales="private", row_norm=dpcov.PrivateRadius()
     )
-    listed = dict(what_was_released(estimate.release))
+    listed = dict(what_was_released(card_of(estimate)))
     assert "learned and paid for" in listed["units"]
-    assert listed["rows clipped to norm"].endswith("chosen privately and paid for")
+    assert listed["rows clipped to norm"].endswith("learned and paid for")
 
 
 @pytest.mark.parametrize(
@@ -89,29 +124,25 @@ def test_scales_that_were_learned_are_not_called_public():
     [("public", "stated centers"), ("private", "a mean"), ("differences", "differences of rows")],
 )
 def test_what_the_moments_are_about_is_said(center, about):
-    release = scaled_estimate_of(truth_of(3), center=center).release
-    assert about in dict(what_was_released(release))["released"]
-    assert ("constant cell of a row, on the grid" in dict(provenance(release.provenance))) == (
+    card = card_of(scaled_estimate_of(truth_of(3), center=center))
+    assert about in dict(what_was_released(card))["released"]
+    assert ("constant cell of a row, on the grid" in dict(provenance(card))) == (
         center == "private"
     )
 
 
 def test_differences_say_how_many_terms_an_average_has():
-    release = scaled_estimate_of(truth_of(3), center="differences", n_rows=5001).release
-    assert dict(what_was_released(release))["terms in each average"] == "2,500"
+    card = card_of(scaled_estimate_of(truth_of(3), center="differences", n_rows=5001))
+    assert dict(what_was_released(card))["terms in each average"] == "2,500"
 
 
 def test_a_released_mean_says_its_noise():
-    release = scaled_estimate_of(truth_of(3), center="private").release
-    stated = dict(what_was_released(release))["noise of a mean"]
-    assert stated == f"standard deviation {release.noise_scale.mean:.3g}"
+    estimate = scaled_estimate_of(truth_of(3), center="private")
+    stated = dict(what_was_released(card_of(estimate)))["noise of a mean"]
+    scale = estimate.release.noise_scale.mean
+    assert stated == f"rounded Gaussian, standard deviation {scale:.3g}"
 
 
-def test_a_selection_is_told_from_noise():
-    steps = (Step("radius", 0.001, "selection"), Step("moments", 0.5))
-    listed = dict(provenance(Future(steps=steps)))["cost of each step (zCDP)"]
-    assert listed == "radius ρ = 0.001 (selection), moments ρ = 0.5"
-
-
-def test_the_odds_are_about_all_rows_of_a_unit():
-    assert "all rows of one 'patient'" in odds(ApproxDP(1.0, 1e-6, "replace", "patient"))
+def test_pairs_without_variances_say_that_all_numbers_are_correlations():
+    card = card_of(pairs_estimate_of(truth_of(5)))
+    assert "all numbers are correlations" in dict(what_was_released(card))["variances"]

@@ -10,8 +10,8 @@ import pytest
 
 import dpcov
 from dpcov.errors import FolderError, MissingExtraError
-from dpcov.report import card_schema, tables, verify_folder, write_folder
-from dpcov.report.card import card_to_bytes
+from dpcov.report import card_schema, card_text, tables, verify_folder, write_folder
+from dpcov.report.card import card_to_bytes, make_card, with_files
 from report import forger, releases
 from report.releases import estimate_of
 
@@ -184,7 +184,7 @@ def test_a_card_that_is_none_is_refused(folder, text):
 
 
 def test_a_card_of_a_newer_version_asks_for_an_upgrade(folder):
-    rewrite(folder / "card.json", version=3)
+    rewrite(folder / "card.json", version=4)
     with pytest.raises(FolderError, match="Upgrade"):
         verify_folder(folder)
 
@@ -224,3 +224,20 @@ def test_a_folder_without_its_extras_says_which_before_anything_is_written(
     with pytest.raises(MissingExtraError, match=wanted):
         write_folder(estimate.release, estimate, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_jinja2_the_text_of_a_card_is_compared_by_digest_alone(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    card_text._template.cache_clear()
+    found = verify_folder(folder)
+    assert found.holds
+    assert "card.md" in found.checked
+    assert "card.md" not in found.recomputed
+    assert found.notes == ("card.md was compared by digest alone: writing it needs jinja2",)
+
+
+def test_digests_of_files_change_nothing_else_of_a_card(estimate):
+    before = make_card(estimate.release, estimate, files={"a": "0" * 64})
+    after = with_files(before, {"b": "1" * 64})
+    assert after == make_card(estimate.release, estimate, files={"b": "1" * 64})
+    assert before["files"] == {"a": f"sha256:{'0' * 64}"}

@@ -11,7 +11,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import ParameterError
-from dpcov.report import findings, render_report, write_report
+from dpcov.report import findings, make_card, render_report, write_report
 from plot.pictures import HOSTILE, estimate_of, pairs_estimate_of, truth_of
 
 LINKS = (0, 1, 0.5), (2, 3, -0.6), (4, 5, 0.4)
@@ -60,7 +60,8 @@ def estimate():
 
 @pytest.fixture(scope="module")
 def source(estimate):
-    return source_of(estimate, card={"name": "</pre><script>", "rows": 3})
+    card = make_card(estimate.release, estimate, name="</pre><script>")
+    return source_of(estimate, card=card)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_the_sections_stand_in_order(page):
 def test_a_simulated_release_promises_nothing_and_says_so_first():
     words = page_of(estimate_of(truth_of(4))).words
     assert words.index("Nothing is promised to anybody") < words.index("What was released")
-    assert "Do not publish it" in words
+    assert "Do not publish this" in words
     assert "What is promised" not in words
 
 
@@ -213,7 +214,7 @@ def test_a_report_of_the_local_model_states_its_pure_promise():
     words = page_of(release.estimate()).words
     assert "6-differential privacy in the local model" in words
     assert "two rows that a person may have apart" in words
-    assert "noise that grows with the signal" in words
+    assert "noise of a covariance, growing with the signal" in words
 
 
 def test_a_release_too_noisy_to_show_anything_is_said_to_be():
@@ -257,10 +258,13 @@ def test_a_card_is_shown_as_json_that_can_be_unfolded(page):
     assert '"name": "</pre><script>"' in page.words
 
 
-@pytest.mark.parametrize("card", [{"x": object()}, {"x": float("nan")}, {"x": {1, 2}}])
-def test_a_card_that_json_does_not_have_is_refused(estimate, card):
-    with pytest.raises(ParameterError, match="card must be a mapping of values that JSON has"):
-        render_report(estimate.release, estimate, card=card)
+def test_a_card_of_another_release_is_refused(estimate):
+    other = promised(estimate_of(truth_of(6, *LINKS), n_rows=1000))
+    stronger = make_card(estimate.release, estimate)
+    stronger["guarantee"]["epsilon"] = 0.1
+    for card in (make_card(other.release, other), stronger, {}, {"x": object()}):
+        with pytest.raises(ParameterError, match="card must be what make_card returned"):
+            render_report(estimate.release, estimate, card=card)
 
 
 def test_a_page_with_everything_it_can_hold_stays_far_below_three_megabytes(tmp_path):
@@ -273,7 +277,7 @@ def test_a_page_with_everything_it_can_hold_stays_far_below_three_megabytes(tmp_
         matrix=0.2 + 0.8 * np.eye(size) + np.triu(noise, k=1) + np.triu(noise, k=1).T,
         columns=tuple(f"{number} {'<long name>' * 20}" for number in range(size)),
         noise_scale=dpcov.NoiseScale(0.01, 0.014),
-        units=None,
+        units=dpcov.Units.plain(size),
     )
     path = tmp_path / "report.html"
     write_report(release, release.estimate(level=0.0, psd="none"), path)

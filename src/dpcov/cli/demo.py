@@ -7,9 +7,10 @@ truth is known; the release is a real one, with noise from the operating system.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from dpcov.cli.options import Force
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded
 from dpcov.errors import DpcovError, NothingDetectableWarning
-from dpcov.privacy import ApproxDP
+from dpcov.report.card import make_card
 from dpcov.report.folder import Identity, check_extras, fill_folder
 from dpcov.report.replacement import Aside, write_aside
 
@@ -104,10 +105,12 @@ def _run(epsilon: float, delta: float, people: int) -> tuple[dpcov.Estimate, lis
         warnings.simplefilter("always", NothingDetectableWarning)
         estimate = release.estimate()
     edges = estimate.edges(fdr=_FDR)
-    said: list[RenderableType] = [_promise_panel(survey, release)]
+    card = make_card(release, estimate)
+    said: list[RenderableType] = [_promise_panel(survey, release, card["guarantee"])]
     if len(edges):
         said.append(_edges_table(survey, edges))
     said.append(_what_was_learned(survey, estimate, edges))
+    said.append(card["estimate"]["detectable_in_words"])
     said += [f"[bold]Warning:[/bold] {warning.message}" for warning in caught]
     return estimate, said
 
@@ -126,7 +129,7 @@ def _simulate_survey(people: int) -> _Survey:
     return _Survey(rows, columns, truth, row_norm=round(1.5 * size**0.5, 1))
 
 
-def _promise_panel(survey: _Survey, release: dpcov.Release) -> Panel:
+def _promise_panel(survey: _Survey, release: dpcov.Release, guarantee: Mapping[str, Any]) -> Panel:
     people, size = survey.rows.shape
     noise = release.noise_scale
     lines = [
@@ -134,21 +137,11 @@ def _promise_panel(survey: _Survey, release: dpcov.Release) -> Panel:
         f"Rows clipped to norm {survey.row_norm:g}; noise sd {noise.off_diagonal:.2g} per "
         f"covariance, {noise.diagonal:.2g} per variance.",
         "",
-        f"[bold]Promised:[/bold] {release.promise}.",
-        release.promise.in_words,
-        *_attack_lines(release),
+        f"[bold]Promised:[/bold] {guarantee['statement']}.",
+        guarantee["in_words"],
+        guarantee["attack"]["in_words"],
     ]
     return Panel("\n".join(lines), title="release", title_align="left", padding=(1, 2))
-
-
-def _attack_lines(release: dpcov.Release) -> list[str]:
-    promise = release.promise
-    if not isinstance(promise, ApproxDP):
-        return []
-    return [
-        "An attacker who knows every other row, and accepts 5 % false alarms, detects one "
-        f"person's row with probability at most {promise.attack_power(0.05) * 100:.1f} %."
-    ]
 
 
 def _edges_table(survey: _Survey, edges: dpcov.Edges) -> Table:
@@ -183,12 +176,5 @@ def _what_was_learned(survey: _Survey, estimate: dpcov.Estimate, edges: dpcov.Ed
         f"the list: {len(edges) - found}, where {_FDR * len(edges):.0f} are to be expected.\n"
         f"Relative error, spectral norm: {shrunk:.3f} for the estimate "
         f"({estimate.choice.in_words}, chosen from the release alone), {raw:.3f} for the "
-        "release.\n"
-        f"{_what_could_be_seen(estimate.smallest_detectable_correlation)}"
+        "release."
     )
-
-
-def _what_could_be_seen(correlation: float) -> str:
-    if correlation > 1:
-        return "No correlation, however strong, could have stood out."
-    return f"A correlation of {correlation:.2f} would have stood out with probability one half."

@@ -15,6 +15,7 @@ from dpcov.cli.publishing import write_and_say
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import guarded, new_console, print_json
 from dpcov.errors import FolderError
+from dpcov.releases import AnyRelease
 from dpcov.report.card import make_card
 from dpcov.report.folder import Identity
 from dpcov.report.verification import RELEASE_FILE, read_card
@@ -69,11 +70,11 @@ def estimate(
     options: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     with guarded():
         release = _load(file)
-        if isinstance(release, dpcov.PairsRelease):
-            if options:
-                raise typer.BadParameter(
-                    "A release of pairs has --fdr and --psd only; its pairs are kept or not."
-                )
+        if options.keys() - set(release.estimate_options):
+            raise typer.BadParameter(
+                "A release of pairs has --fdr and --psd only; its pairs are kept or not."
+            )
+        if "fdr" in release.estimate_options:
             options["fdr"] = fdr
         identity = _identity_beside(file)
         if out is not None:
@@ -102,7 +103,7 @@ def estimate(
         console.print(findings(card, edges, f" at a false discovery rate of {fdr:g}"))
 
 
-def _load(file: Path) -> dpcov.Release | dpcov.PairsRelease:
+def _load(file: Path) -> AnyRelease:
     return dpcov.Release.load(file / RELEASE_FILE if file.is_dir() else file)
 
 

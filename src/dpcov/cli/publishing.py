@@ -14,7 +14,7 @@ from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
 from dpcov.parameters import check_number
-from dpcov.releases import PairsRelease, Release
+from dpcov.releases import AnyRelease
 from dpcov.report.card import check_date
 from dpcov.report.folder import Identity, check_extras, fill_folder
 from dpcov.report.replacement import Aside, write_aside
@@ -22,8 +22,6 @@ from dpcov.report.verification import read_card
 from dpcov.writing import check_apart
 
 __all__ = ["publish", "write_and_say"]
-
-AnyRelease = Release | PairsRelease
 
 
 def publish(

@@ -5,7 +5,6 @@ Owns these words for the terminal. They are made from a card and from edges, whi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,19 +30,11 @@ def promise(card: Mapping[str, Any]) -> Group:
         lines.append(Text(name, style="bold", no_wrap=True, overflow="ellipsis"))
     lines.append(Text(f"{data['n_rows']:,} {who}, {data['n_columns']:,} columns.\n"))
     if not guarantee["holds"]:
-        lines.append(Text("NOTHING IS PROMISED: a simulation with a seed.", style="bold red"))
-        lines.append(Text("Do not publish it.\n"))
+        lines.append(Text(f"{guarantee['in_words']}\n", style="bold red"))
         return Group(*lines)
     lines.append(Text(f"Promised: {printable(guarantee['statement'])}.", style="bold"))
     lines.append(Text(printable(guarantee["in_words"])))
-    attack = guarantee["attack"]
-    lines.append(
-        Text(
-            "An attacker who knows everything else, and accepts "
-            f"{100 * attack['false_alarm']:g} % false alarms, detects one person with "
-            f"probability at most {math.ceil(1000 * attack['power'] - 1e-9) / 10:g} %.\n"
-        )
-    )
+    lines.append(Text(f"{printable(guarantee['attack']['in_words'])}\n"))
     return Group(*lines)
 
 
@@ -52,7 +43,6 @@ def findings(card: Mapping[str, Any], edges: Sequence[Sequence[str | float]], fd
     if card["estimate"] is None:
         own = "The estimate was made with a rule of the curator's own: nothing of it is shown."
         return Group(Text(own))
-    smallest = card["estimate"]["smallest_detectable_correlation"]
     lines: list[RenderableType] = []
     if edges:
         pairs = "1 related pair" if len(edges) == 1 else f"{len(edges):,} related pairs"
@@ -60,9 +50,7 @@ def findings(card: Mapping[str, Any], edges: Sequence[Sequence[str | float]], fd
         lines.append(edges_table(edges[:_SHOWN]))
     else:
         lines.append(Text(f"No pair of columns is related{fdr}.", style="bold"))
-    which = "No correlation, however strong," if smallest is None else None
-    which = which or f"A correlation of {smallest:.2g}"
-    lines.append(Text(f"{which} would have stood out with probability one half.\n"))
+    lines.append(Text(f"{card['estimate']['detectable_in_words']}\n"))
     return Group(*lines)
 
 

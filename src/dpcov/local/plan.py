@@ -19,6 +19,7 @@ from dpcov.local.columns import check_columns, check_facts, check_norm
 from dpcov.local.expansion import SEED_BYTES
 from dpcov.local.integers import IntegerNoise, plan_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
+from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, Neighbors, PureDP, cap_epsilon, plan_cap
 from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale, cap_noise
@@ -31,7 +32,6 @@ CAP_BITS = 24
 ID_BYTES = 16
 HEADER_BYTES = 2 + 2 * ID_BYTES
 """Around the payload of a report: version, kind, plan id, report id."""
-_FAMILY_ERROR = 0.05
 _MAX_PAYLOAD = 1 << 26  # a server must not be able to exhaust a device
 
 
@@ -274,11 +274,8 @@ class Plan:
         274000
         """
         correlation = check_number("correlation", correlation, low=0.0, high=1.0, open_high=False)
-        from scipy.special import ndtri
-
         variance = self._checked_variance(variance)
-        pairs = max(1, self.n_columns * (self.n_columns - 1) // 2)
-        cutoff = -float(ndtri(_FAMILY_ERROR / (2 * pairs)))
+        cutoff = bonferroni_cutoff(self.n_columns)
         one = self.standard_error(1, variance=variance)
         return max(1, math.ceil((cutoff * one / (variance * correlation)) ** 2))
 

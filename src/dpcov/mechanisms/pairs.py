@@ -92,7 +92,7 @@ def release_pairs(
             rows_per_unit=plan.rows_per_unit,
         ),
         simulated=stream.simulated,
-        units=units,  # type: ignore[arg-type]  # None means plain
+        units=Units.plain(len(columns)) if units is None else units,
     )
 
 

@@ -225,7 +225,7 @@ def release_gram(
             steps=steps or (_only_step(plan.promise),),
         ),
         simulated=stream.simulated,
-        units=units,  # type: ignore[arg-type]  # None means plain
+        units=Units.plain(len(columns)) if units is None else units,
         mean=mean,
     )
 

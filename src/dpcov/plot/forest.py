@@ -7,8 +7,17 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from dpcov.parameters import check_count
-from dpcov.plot.look import AS_WRITTEN, GRAY, NEGATIVE, POSITIVE, find_axes, say, shown_name
-from dpcov.plot.pairs import AnyEstimate, TrustedPairs, find_pairs
+from dpcov.plot.look import (
+    AS_WRITTEN,
+    GRAY,
+    NEGATIVE,
+    POSITIVE,
+    check_estimate,
+    find_axes,
+    say,
+    shown_name,
+)
+from dpcov.postprocess import AnyEstimate, TrustedPairs
 
 __all__ = ["intervals"]
 
@@ -60,8 +69,9 @@ def intervals(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x0 – x3']
     """
+    check_estimate(estimate)
     most = check_count("most", most, low=1)
-    pairs = find_pairs(estimate, fdr=fdr, level=level)
+    pairs = estimate.trusted_pairs(fdr, level)
     ax = find_axes(ax)
     if not len(pairs):
         say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")

@@ -18,12 +18,13 @@ from dpcov.plot.look import (
     AS_WRITTEN,
     NEGATIVE,
     POSITIVE,
+    check_estimate,
     find_axes,
     say,
     shown_name,
     text_color,
 )
-from dpcov.plot.pairs import AnyEstimate, TrustedPairs, find_pairs
+from dpcov.postprocess import AnyEstimate, TrustedPairs
 
 __all__ = ["network"]
 
@@ -72,8 +73,9 @@ def network(
     >>> network(estimate, Figure().subplots(), fdr=1e-6).get_title()
     '1 related pair'
     """
+    check_estimate(estimate)
     most = check_count("most", most, low=1)
-    pairs = find_pairs(estimate, fdr=fdr)
+    pairs = estimate.trusted_pairs(fdr)
     ax = find_axes(ax)
     if not len(pairs):
         say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")

@@ -9,9 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dpcov.errors import ParameterError
-from dpcov.plot.look import GRAY, NEGATIVE, POSITIVE, find_axes, text_color
-from dpcov.plot.pairs import AnyEstimate, check_estimate
-from dpcov.postprocess import Estimate, RiskCurve
+from dpcov.plot.look import GRAY, NEGATIVE, POSITIVE, check_estimate, find_axes, text_color
+from dpcov.postprocess import AnyEstimate, RiskCurve
 
 __all__ = ["risk"]
 
@@ -48,8 +47,8 @@ def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
     'level, in standard deviations of an entry'
     """
     check_estimate(estimate)
-    curve = estimate.risk_curve if isinstance(estimate, Estimate) else None
-    if not isinstance(estimate, Estimate) or curve is None:
+    curve, chosen = estimate.risk_curve, estimate.chosen
+    if curve is None:
         raise ParameterError(
             "A risk curve needs a level chosen by thinning from two columns or more; this "
             "estimate has none. Use release.estimate(level='thinned'), of a release of all "
@@ -63,18 +62,18 @@ def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
             values,
             color=_COLORS[number % len(_COLORS)],
             linestyle=_STYLES[number % len(_STYLES)],
-            linewidth=2.4 if name == estimate.rule else 1.4,
+            linewidth=2.4 if name == chosen.rule else 1.4,
             label=name.replace("-", " "),
         )
-    ax.axvline(estimate.level, color=text_color(), linewidth=0.8, linestyle=":")
+    ax.axvline(chosen.level, color=text_color(), linewidth=0.8, linestyle=":")
     ax.plot(
-        [estimate.level],
-        [np.interp(estimate.level, curve.levels, curve.risk[estimate.rule])],
+        [chosen.level],
+        [np.interp(chosen.level, curve.levels, curve.risk[chosen.rule])],
         color=text_color(),
         marker="o",
         markersize=7,
         linestyle="",
-        label=f"chosen: {estimate.choice.in_words}",
+        label=f"chosen: {chosen.in_words}",
     )
     ax.set_ylim(*_window(curve))
     ax.set_xlabel("level, in standard deviations of an entry")

@@ -12,12 +12,16 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
+from dpcov.errors import ParameterError
+from dpcov.postprocess import CovarianceEstimate
+
 __all__ = [
     "AS_WRITTEN",
     "DIVERGING",
     "GRAY",
     "NEGATIVE",
     "POSITIVE",
+    "check_estimate",
     "find_axes",
     "say",
     "shown_name",
@@ -82,3 +86,12 @@ def say(ax: Axes, words: str) -> None:
 def text_color() -> Any:
     """Return the colour of neutral marks: that of text in the current style."""
     return mpl.rcParams["text.color"]
+
+
+def check_estimate(estimate: object) -> None:
+    """Refuse to draw what is not an estimate, a release above all."""
+    if not isinstance(estimate, CovarianceEstimate):
+        raise ParameterError(
+            f"Plots need an estimate; got a {type(estimate).__name__}. A release has one: "
+            "release.estimate()."
+        )

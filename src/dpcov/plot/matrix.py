@@ -14,9 +14,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from dpcov.parameters import check_choice, check_number
-from dpcov.plot.look import AS_WRITTEN, DIVERGING, find_axes, shown_name
+from dpcov.plot.look import AS_WRITTEN, DIVERGING, check_estimate, find_axes, shown_name
 from dpcov.plot.order import block_order
-from dpcov.plot.pairs import AnyEstimate, kept_correlations
+from dpcov.postprocess import AnyEstimate
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,10 +65,11 @@ def heatmap(
     >>> sorted(label.get_text() for label in ax.get_xticklabels()[:2])
     ['x0', 'x3']
     """
+    check_estimate(estimate)
     order = check_choice("order", order, ["cluster", "given"])
     if limit is not None:
         limit = check_number("limit", limit, low=0.0, high=1.0, open_high=False)
-    correlation = kept_correlations(estimate)
+    correlation = estimate.kept_correlations
     size = len(estimate.columns)
     places = _places(correlation) if order == "cluster" else np.arange(size)
     side = min(len(places), _MOST_DOTS)

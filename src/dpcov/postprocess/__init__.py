@@ -1,8 +1,21 @@
 """From a release to an estimate. Costs no privacy; never sees raw rows."""
 
 from dpcov.postprocess.estimate import Estimate, estimate_covariance
-from dpcov.postprocess.inference import Edge, Edges
+from dpcov.postprocess.face import CovarianceEstimate
+from dpcov.postprocess.inference import Edge, Edges, TrustedPairs
 from dpcov.postprocess.level import RiskCurve
 from dpcov.postprocess.pairs_estimate import PairsEstimate
 
-__all__ = ["Edge", "Edges", "Estimate", "PairsEstimate", "RiskCurve", "estimate_covariance"]
+AnyEstimate = Estimate | PairsEstimate
+
+__all__ = [
+    "AnyEstimate",
+    "CovarianceEstimate",
+    "Edge",
+    "Edges",
+    "Estimate",
+    "PairsEstimate",
+    "RiskCurve",
+    "TrustedPairs",
+    "estimate_covariance",
+]

@@ -9,14 +9,22 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import NothingDetectableWarning, ParameterError
-from dpcov.parameters import check_choice, check_number
-from dpcov.postprocess.face import CovarianceFace
-from dpcov.postprocess.inference import Edges, find_edges, smallest_detectable_correlation
+from dpcov.parameters import check_choice
+from dpcov.postprocess.eigenvalues import eigenvalues_by_component, largest_of_noise
+from dpcov.postprocess.face import Chosen, CovarianceEstimate
+from dpcov.postprocess.inference import (
+    Edges,
+    TrustedPairs,
+    find_edges,
+    interval_width,
+    smallest_detectable_correlation,
+)
 from dpcov.postprocess.level import Choice, RiskCurve, check_level, choose
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.psd import METHODS, make_psd
@@ -24,12 +32,16 @@ from dpcov.postprocess.rules import Rule
 from dpcov.postprocess.shrinkage import shrink_entries
 from dpcov.releases import Release
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = ["Estimate", "Options", "check_options", "estimate_covariance"]
 
 # The projection stops at this share of the noise of an entry: what is left does not matter.
 _TOLERANCE_IN_NOISE = 1e-3
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -42,8 +54,8 @@ class Options:
     sparse: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate(CovarianceFace):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimate(CovarianceEstimate):
     """A sparse covariance estimate, with what is known about its error.
 
     Made by `Release.estimate`.
@@ -69,16 +81,7 @@ class Estimate(CovarianceFace):
     covariance: Array
     support: npt.NDArray[np.bool_]
     choice: Choice
-    psd: str
     options: Options | None = None
-
-    def __post_init__(self) -> None:
-        self.covariance.setflags(write=False)
-        self.support.setflags(write=False)
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
 
     @property
     def rule(self) -> str:
@@ -96,14 +99,32 @@ class Estimate(CovarianceFace):
         return self.choice.curve
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The column names."""
-        return self.release.columns
+    def chosen(self) -> Chosen:
+        """The rule and the level, and who chose them."""
+        return Chosen(
+            rule=self.rule,
+            level=self.level,
+            level_is="standard deviations of an entry",
+            threshold=self.choice.threshold,
+            by="stated" if self.risk_curve is None else "thinning of the release",
+            in_words=self.choice.in_words,
+        )
 
     @property
-    def location(self) -> Array:
-        """The center of the columns, in their own units: see `Release.location`."""
-        return self.release.location
+    def asked(self) -> dict[str, Any] | None:
+        """The options of ``release.estimate`` that make it again; None for a caller's own rule."""
+        options = self.options
+        return None if options is None or callable(options.rule) else dict(vars(options))
+
+    @cached_property
+    def pairs_kept(self) -> int:
+        """How many pairs the estimate keeps as related."""
+        return (int(self.support.sum()) - len(self.columns)) // 2
+
+    @cached_property
+    def deviations(self) -> Array:
+        """The standard deviations of the columns, in their own units."""
+        return np.sqrt(self.covariance.diagonal())
 
     @cached_property
     def noise(self) -> NoiseModel:
@@ -142,33 +163,96 @@ class Estimate(CovarianceFace):
             The released entry ∓ z standard errors. Centered on the release, which is
             unbiased, and not on the shrunk estimate.
         """
-        from scipy.special import ndtri
-
-        level = check_number("level", level, low=0.0, high=1.0)
-        margin = float(ndtri(0.5 + level / 2)) * self.standard_error
+        margin = interval_width(level) * self.standard_error
         released = self.release.units.to_own(self.release.matrix)
         return released - margin, released + margin
 
-    def edges(self, fdr: float = 0.1) -> Edges:
-        """Return the pairs that are related, with a bounded share of false ones.
+    @cached_property
+    def kept_correlations(self) -> csr_array:
+        """The correlations of the estimate off the diagonal, without its zeros."""
+        from scipy.sparse import coo_array
 
-        Parameters
-        ----------
-        fdr : float, default 0.1
-            The expected share of false pairs on the list, at most, for rows that are about
-            Gaussian.
+        rows, columns = np.nonzero(self.covariance)
+        apart = rows != columns
+        rows, columns = rows[apart], columns[apart]
+        values = self.correlation[rows, columns]
+        return coo_array((values, (rows, columns)), shape=self.covariance.shape).tocsr()
+
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """The eigenvalues of the covariance in working units, the largest first. Read-only.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
+        >>> len(release.estimate().eigenvalues)
+        4
         """
-        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+        scale = self.release.units.scale
+
+        def part(members: Places) -> Array:
+            whole = self.covariance[np.ix_(members, members)]
+            return np.asarray(whole / np.outer(scale[members], scale[members]))
+
+        return eigenvalues_by_component(
+            self.kept_correlations, np.diag(self.covariance) / scale**2, part
+        )
+
+    @cached_property
+    def released_eigenvalues(self) -> Array:
+        """The eigenvalues of the release, in working units. Read-only."""
+        result = np.asarray(np.linalg.eigvalsh(self.release.matrix)[::-1], dtype=np.float64)
+        result.setflags(write=False)
+        return result
+
+    @property
+    def noise_floor(self) -> float:
+        """The largest eigenvalue that noise alone would produce: 2 τ √p.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
+        >>> release.estimate().noise_floor == 4 * release.noise_scale.off_diagonal
+        True
+        """
+        return largest_of_noise(self.noise)
+
+    def entries(self) -> tuple[Places, Places, Array]:
+        """Return the entries on and above the diagonal that are not zero: places and values."""
+        first, second = np.nonzero(np.triu(self.covariance))
+        return first, second, self.covariance[first, second]
+
+    def entries_at(self, first: Places, second: Places) -> Array:
+        """Return the covariances of some pairs."""
+        return self.covariance[first, second]
+
+    def _dense(self) -> Array:
+        return self.covariance
+
+    def _find_trusted(
+        self, edges: Edges, first: Places, second: Places, level: float
+    ) -> TrustedPairs:
+        # The noise model is in working units, edges are in the columns' own. The error of the
+        # estimated standard deviations is not counted.
+        deviation = np.sqrt(self.noise.variances) * self.release.units.scale
+        unit = deviation[first] * deviation[second]
+        margin = interval_width(level) * edges.standard_error
+        ends = (edges.value - margin) / unit, (edges.value + margin) / unit
+        return TrustedPairs(first, second, edges.value / unit, *ends)
+
+    def _find_edges(self, fdr: float) -> Edges:
         units = self.release.units
         working = units.to_working(self.covariance)
         return find_edges(self.release.matrix, working, self.noise, self.columns, fdr, units)
 
     def __repr__(self) -> str:
-        size = len(self.columns)
-        kept = (int(self.support.sum()) - size) // 2
         return (
-            f"Estimate({size} columns, {kept} of {size * (size - 1) // 2} pairs kept, "
-            f"{self.choice.in_words}, psd={self.psd!r})"
+            f"Estimate({len(self.columns)} columns, {self.pairs_kept} of {self.n_pairs} pairs "
+            f"kept, {self.choice.in_words}, psd={self.psd!r})"
         )
 
 
@@ -219,4 +303,11 @@ def estimate_covariance(
             stacklevel=3,
         )
     options = Options(rule, level, gamma, sparse)
-    return Estimate(release, covariance, support, choice, psd, options)
+    return Estimate(
+        release=release,
+        covariance=covariance,
+        support=support,
+        choice=choice,
+        psd=psd,
+        options=options,
+    )

@@ -1,50 +1,237 @@
 """What every covariance estimate offers, however it was made.
 
-Owns correlations, the inverse, synthetic rows and the data frame of an estimate.
+Owns the questions that readers ask of an estimate: correlations, the inverse, synthetic rows,
+the pairs that can be trusted, and how it was chosen. What is expensive is computed once.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.parameters import check_count
-from dpcov.postprocess.inference import load_pandas
+from dpcov.multiplicity import count_pairs
+from dpcov.parameters import check_count, check_number
+from dpcov.postprocess.inference import Edges, TrustedPairs, load_pandas
+from dpcov.postprocess.level import RiskCurve
 from dpcov.postprocess.psd import components
+from dpcov.releases import AnyRelease
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy.sparse import csr_array
 
-__all__ = ["CovarianceFace"]
+__all__ = ["Chosen", "CovarianceEstimate"]
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
-class CovarianceFace:
-    """A covariance matrix with names."""
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """How an estimate decides which pairs it keeps.
 
-    if TYPE_CHECKING:
+    Parameters
+    ----------
+    rule : str
+        What is done with an entry.
+    level : float
+        How far it must stand out; infinite when nothing is kept.
+    level_is : str
+        In what the level is measured.
+    threshold : float, optional
+        The level in working units, where there is one for all entries.
+    by : str
+        Who chose.
+    in_words : str
+        All of it, in a few words.
+    """
 
-        @property
-        def covariance(self) -> Array:
-            """The matrix."""
+    rule: str
+    level: float
+    level_is: str
+    threshold: float | None
+    by: str
+    in_words: str
 
-        @property
-        def columns(self) -> tuple[str, ...]:
-            """The column names."""
 
-        @property
-        def location(self) -> Array:
-            """The center of the columns."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CovarianceEstimate(ABC):
+    """The common part of estimates: a covariance matrix with names.
+
+    Parameters
+    ----------
+    release : Release or PairsRelease
+        Where it came from.
+    psd : str
+        How it was made positive semi-definite.
+    """
+
+    release: AnyRelease
+    psd: str
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names."""
+        return self.release.columns
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of columns, related or not."""
+        return count_pairs(len(self.columns))
+
+    @property
+    def location(self) -> Array:
+        """The center of the columns, in their own units: see `Release.location`."""
+        return self.release.location
+
+    @property
+    @abstractmethod
+    def pairs_kept(self) -> int:
+        """How many pairs the estimate keeps as related."""
+
+    @property
+    @abstractmethod
+    def chosen(self) -> Chosen:
+        """The rule and the level, and who chose them."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> dict[str, Any] | None:
+        """The options of ``release.estimate`` that make it again; None for a caller's own rule."""
+
+    @property
+    @abstractmethod
+    def risk_curve(self) -> RiskCurve | None:
+        """The estimated risk of every rule at every level, when thinning chose."""
+
+    @property
+    @abstractmethod
+    def smallest_detectable_correlation(self) -> float:
+        """The correlation that this release would have shown with probability one half."""
+
+    @property
+    @abstractmethod
+    def deviations(self) -> Array:
+        """The standard deviations of the columns, in their own units."""
+
+    @property
+    @abstractmethod
+    def kept_correlations(self) -> csr_array:
+        """The correlations of the estimate off the diagonal, without its zeros."""
+
+    @property
+    @abstractmethod
+    def eigenvalues(self) -> Array:
+        """The eigenvalues of the estimate, the largest first."""
+
+    @property
+    @abstractmethod
+    def released_eigenvalues(self) -> Array | None:
+        """Those of the release, in the same units; None if it has no matrix."""
+
+    @property
+    @abstractmethod
+    def noise_floor(self) -> float | None:
+        """The largest eigenvalue that noise alone would produce; None without a matrix."""
+
+    @abstractmethod
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals for what was released."""
+
+    @abstractmethod
+    def entries(self) -> tuple[Places, Places, Array]:
+        """Return the entries on and above the diagonal that are not zero: places and values."""
+
+    @abstractmethod
+    def entries_at(self, first: Places, second: Places) -> Array:
+        """Return the covariances of some pairs."""
+
+    @abstractmethod
+    def _dense(self) -> Array:
+        """Return the matrix."""
+
+    @abstractmethod
+    def _find_edges(self, fdr: float) -> Edges: ...
+
+    @abstractmethod
+    def _find_trusted(
+        self, edges: Edges, first: Places, second: Places, level: float
+    ) -> TrustedPairs: ...
+
+    @cached_property
+    def _found(self) -> dict[tuple[float, ...], Any]:
+        # Asked for by every table, picture and text of a report, at the same rate.
+        return {}
+
+    def edges(self, fdr: float = 0.1) -> Edges:
+        """Return the pairs that are related, with a bounded share of false ones.
+
+        Parameters
+        ----------
+        fdr : float, default 0.1
+            The expected share of false pairs on the list, at most, for rows that are about
+            Gaussian. All pairs of columns count as tested.
+        """
+        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+        if (fdr,) not in self._found:
+            self._found[fdr,] = self._find_edges(fdr)
+        edges: Edges = self._found[fdr,]
+        return edges
+
+    def trusted_pairs(self, fdr: float = 0.1, level: float = 0.95) -> TrustedPairs:
+        """Return the pairs of `edges` as correlations with intervals, the surest first.
+
+        Parameters
+        ----------
+        fdr : float, default 0.1
+            See `edges`.
+        level : float, default 0.95
+            The probability that an interval covers its correlation. It is less for pairs
+            that are on the list because noise made them large.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> rows[:, 3] += rows[:, 0]
+        >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+        >>> pairs = estimate.trusted_pairs(fdr=1e-6)
+        >>> pairs.first.tolist(), pairs.second.tolist()
+        ([0], [3])
+        """
+        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+        level = check_number("level", level, low=0.0, high=1.0)
+        if (fdr, level) not in self._found:
+            edges = self.edges(fdr)
+            place = {name: number for number, name in enumerate(self.columns)}
+            first, second = (
+                np.array([place[name] for name in names], dtype=np.intp)
+                for names in (edges.first, edges.second)
+            )
+            self._found[fdr, level] = self._find_trusted(edges, first, second, level)
+        pairs: TrustedPairs = self._found[fdr, level]
+        return pairs
 
     @cached_property
     def correlation(self) -> Array:
         """The correlation matrix of the estimate, with ones on its diagonal."""
-        deviation = np.sqrt(np.diag(self.covariance))
-        result: Array = self.covariance / np.outer(deviation, deviation)
+        covariance = self._dense()
+        deviation = np.sqrt(np.diag(covariance))
+        result: Array = covariance / np.outer(deviation, deviation)
         np.fill_diagonal(result, 1.0)
         result.setflags(write=False)
         return result
@@ -54,10 +241,11 @@ class CovarianceFace:
         """The inverse of the covariance; its pseudo-inverse where that is singular."""
         from scipy.linalg import pinvh
 
-        result = np.diag(1.0 / np.diag(self.covariance))
-        for members in components(self.covariance):
+        covariance = self._dense()
+        result = np.diag(1.0 / np.diag(covariance))
+        for members in components(covariance):
             place = np.ix_(members, members)
-            inverse = pinvh(self.covariance[place])
+            inverse = pinvh(covariance[place])
             result[place] = (inverse + inverse.T) / 2
         result.setflags(write=False)
         return result
@@ -78,11 +266,12 @@ class CovarianceFace:
         generator = np.random.default_rng(
             None if seed is None else check_count("seed", seed, low=0)
         )
+        covariance = self._dense()
         rows = generator.standard_normal((n_rows, len(self.columns)))
-        deviation = np.sqrt(np.diag(self.covariance))
-        linked = components(self.covariance)
+        deviation = np.sqrt(np.diag(covariance))
+        linked = components(covariance)
         for members in linked:
-            values, vectors = eigh(self.covariance[np.ix_(members, members)])
+            values, vectors = eigh(covariance[np.ix_(members, members)])
             # The symmetric root: it does not depend on the signs of the eigenvectors.
             root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             rows[:, members] = rows[:, members] @ root
@@ -94,5 +283,5 @@ class CovarianceFace:
     def to_frame(self) -> pd.DataFrame:
         """Return the covariance as a pandas data frame with the column names."""
         names = list(self.columns)
-        frame: pd.DataFrame = load_pandas().DataFrame(self.covariance, index=names, columns=names)
+        frame: pd.DataFrame = load_pandas().DataFrame(self._dense(), index=names, columns=names)
         return frame

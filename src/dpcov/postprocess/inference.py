@@ -17,12 +17,22 @@ import numpy.typing as npt
 from dpcov.columns import Units
 from dpcov.detection import dense_detectable
 from dpcov.errors import MissingExtraError
+from dpcov.multiplicity import count_pairs, q_values, two_sided_cutoff
+from dpcov.parameters import check_number
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Edge", "Edges", "find_edges", "load_pandas", "smallest_detectable_correlation"]
+__all__ = [
+    "Edge",
+    "Edges",
+    "TrustedPairs",
+    "find_edges",
+    "interval_width",
+    "load_pandas",
+    "smallest_detectable_correlation",
+]
 
 _SHOWN = 10
 
@@ -48,7 +58,7 @@ class Edges:
     first, second : tuple of str
         Column names.
     value, standard_error : ndarray
-        The released covariance and its standard error.
+        The released covariance and its standard error. Read-only.
     q_value : ndarray
         The smallest false discovery rate at which the pair is on the list.
     """
@@ -58,6 +68,11 @@ class Edges:
     value: Array
     standard_error: Array
     q_value: Array
+
+    def __post_init__(self) -> None:
+        # Whoever asks for the same list gets this one.
+        for numbers in (self.value, self.standard_error, self.q_value):
+            numbers.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -95,6 +110,41 @@ class Edges:
         return frame
 
 
+@dataclass(frozen=True, eq=False)
+class TrustedPairs:
+    """Pairs of columns that are related, in units of correlation, the surest first.
+
+    Parameters
+    ----------
+    first, second : ndarray of int
+        Places of the columns.
+    correlation : ndarray
+        As released, before any shrinkage. Beyond ±1 where the noise is large.
+    low, high : ndarray
+        The ends of its interval.
+    """
+
+    first: npt.NDArray[np.intp]
+    second: npt.NDArray[np.intp]
+    correlation: Array
+    low: Array
+    high: Array
+
+    def __post_init__(self) -> None:
+        for numbers in vars(self).values():
+            numbers.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def interval_width(level: float) -> float:
+    """Return how many standard errors an interval reaches to each side."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + check_number("level", level, low=0.0, high=1.0) / 2))
+
+
 def find_edges(
     matrix: Array,
     covariance: Array,
@@ -106,18 +156,13 @@ def find_edges(
     """Return the pairs with a false discovery rate of at most `fdr`.
 
     Matrix, covariance and noise are in working units; the answer is in the columns' own.
-    Benjamini and Hochberg (1995) on z = y / √v, v being the variance of an entry without
-    covariance. Only entries with p ≤ fdr can be on the list, so no others are sorted.
+    The test is on z = y / √v, v being the variance of an entry without covariance. Only
+    entries with p ≤ fdr can be on the list, so no others are sorted.
     """
-    from scipy.special import ndtr
-
     rows_of, columns_of, sizes = _candidates(matrix, noise, fdr)
-    # By size and not by p-value, which is 0 beyond 38 sd.
+    surest = q_values(sizes, n_tests=count_pairs(len(matrix)))
     order = np.argsort(-sizes, kind="stable")
-    n_pairs = len(matrix) * (len(matrix) - 1) // 2
-    ranked = 2.0 * ndtr(-sizes[order]) * n_pairs / np.arange(1, len(order) + 1)
-    q_values = np.minimum.accumulate(ranked[::-1])[::-1]
-    chosen = order[q_values <= fdr]
+    chosen = order[surest[order] <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
     own = 1.0 if units is None else units.scale[i] * units.scale[j]
     return Edges(
@@ -125,7 +170,7 @@ def find_edges(
         second=tuple(columns[index] for index in j),
         value=matrix[i, j] * own,
         standard_error=noise.pair_error(i, j, covariance[i, j]) * own,
-        q_value=np.minimum(q_values[q_values <= fdr], 1.0),
+        q_value=surest[chosen],
     )
 
 
@@ -133,9 +178,7 @@ def _candidates(
     matrix: Array, noise: NoiseModel, fdr: float
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Array]:
     """Return the pairs above the diagonal with a two-sided p-value of at most `fdr`."""
-    from scipy.special import ndtri
-
-    cutoff = -ndtri(fdr / 2)
+    cutoff = two_sided_cutoff(fdr)
     parts = []
     for rows in row_blocks(len(matrix)):
         columns = slice(rows.start, None)

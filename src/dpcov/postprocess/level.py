@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import ParameterError
+from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_number
 from dpcov.postprocess.empirical_bayes import EmpiricalBayes, fit_prior
 from dpcov.postprocess.noise_model import NoiseModel
@@ -195,9 +196,7 @@ def _choose_by_thinning(
 
 def _outstanding_level(size: int) -> float:
     """Return the level that no unrelated pair passes, with probability 0.999 (Bonferroni)."""
-    from scipy.special import ndtri
-
-    return -float(ndtri(0.0005 / (size * (size - 1) / 2)))
+    return bonferroni_cutoff(size, error=0.001)
 
 
 def _level_grid(size: int, *, sparse: bool) -> Array:

@@ -10,17 +10,19 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.detection import pairs_detectable
 from dpcov.errors import NothingDetectableWarning
+from dpcov.multiplicity import count_pairs, q_values
 from dpcov.parameters import check_choice, check_number
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
-from dpcov.postprocess.face import CovarianceFace
-from dpcov.postprocess.inference import Edges
+from dpcov.postprocess.eigenvalues import eigenvalues_by_component
+from dpcov.postprocess.face import Chosen, CovarianceEstimate
+from dpcov.postprocess.inference import Edges, TrustedPairs, interval_width
 from dpcov.postprocess.psd import METHODS, components, repair
 from dpcov.releases.pairs import PairsRelease
 
@@ -32,10 +34,11 @@ __all__ = ["PairsEstimate", "estimate_pairs"]
 _TOLERANCE = 1e-6  # of a correlation: far below any noise
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class PairsEstimate(CovarianceFace):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairsEstimate(CovarianceEstimate):
     """A sparse covariance of the pairs that stand out.
 
     Made by `PairsRelease.estimate`.
@@ -66,20 +69,94 @@ class PairsEstimate(CovarianceFace):
     covariance_sparse: csr_array
     kept: npt.NDArray[np.bool_]
     fdr: float
-    psd: str
-
-    def __post_init__(self) -> None:
-        self.kept.setflags(write=False)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The column names."""
-        return self.release.columns
+    def chosen(self) -> Chosen:
+        """Pairs are kept or not, at a false discovery rate that the caller states."""
+        return Chosen(
+            rule="keep",
+            level=self.fdr,
+            level_is="false discovery rate",
+            threshold=None,
+            by="stated",
+            in_words=f"fdr={self.fdr:g}",
+        )
 
     @property
-    def location(self) -> Array:
-        """The center of the columns, in their own units: see `PairsRelease.location`."""
-        return self.release.location
+    def asked(self) -> dict[str, Any]:
+        """The options of ``release.estimate`` that make it again."""
+        return {"fdr": self.fdr}
+
+    @property
+    def risk_curve(self) -> None:
+        """Nothing competed: there is none."""
+        return
+
+    @property
+    def pairs_kept(self) -> int:
+        """How many pairs the estimate keeps as related."""
+        return int(self.kept.sum())
+
+    @cached_property
+    def deviations(self) -> Array:
+        """The standard deviations of the columns, in their own units; ones for correlations."""
+        return np.asarray(np.sqrt(self.covariance_sparse.diagonal()))
+
+    @cached_property
+    def kept_correlations(self) -> csr_array:
+        """The correlations of the estimate off the diagonal, without its zeros."""
+        from scipy.sparse import coo_array
+
+        # Never dense: that may not fit into memory.
+        entries = self.covariance_sparse.tocoo()
+        apart = entries.row != entries.col
+        rows, columns = entries.row[apart], entries.col[apart]
+        values = entries.data[apart] / (self.deviations[rows] * self.deviations[columns])
+        return coo_array((values, (rows, columns)), shape=entries.shape).tocsr()
+
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """The eigenvalues of the correlations, the largest first. Read-only.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(4000, 9))
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=1)
+        >>> len(release.estimate().eigenvalues)
+        9
+        """
+
+        # The units of the release are those of its variances: they do not matter here.
+        def part(members: Places) -> Array:
+            related: Array = self.kept_correlations[members][:, members].toarray()
+            return related + np.eye(len(members))
+
+        return eigenvalues_by_component(self.kept_correlations, np.ones(len(self.columns)), part)
+
+    @property
+    def released_eigenvalues(self) -> None:
+        """A release of pairs has no matrix."""
+        return
+
+    @property
+    def noise_floor(self) -> None:
+        """A release of pairs has no matrix."""
+        return
+
+    def entries(self) -> tuple[Places, Places, Array]:
+        """Return the entries on and above the diagonal that are not zero: places and values."""
+        found = self.covariance_sparse.tocoo()
+        upper = found.row <= found.col
+        return found.row[upper], found.col[upper], found.data[upper]
+
+    def entries_at(self, first: Places, second: Places) -> Array:
+        """Return the covariances of some pairs."""
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        return np.array([self.covariance_sparse[place] for place in pairs], dtype=np.float64)
+
+    def _dense(self) -> Array:
+        return self.covariance
 
     @cached_property
     def covariance(self) -> Array:
@@ -132,30 +209,29 @@ class PairsEstimate(CovarianceFace):
         low, high : ndarray, shape (k,)
             In the order of ``release.pairs``.
         """
-        from scipy.special import ndtri
-
-        level = check_number("level", level, low=0.0, high=1.0)
         # On the scale of the co-movement, where the noise is; the sine is monotone.
         mean = np.clip(self.release.co_movement, -1.0, 1.0)
         sd = np.sqrt((1 - mean**2) / self.release.n_terms + self.release.noise_scale**2)
-        margin = float(ndtri(0.5 + level / 2)) * sd
+        margin = interval_width(level) * sd
         ends = (self.release.co_movement - margin, self.release.co_movement + margin)
         low, high = (np.sin(math.pi / 2 * np.clip(end, -1.0, 1.0)) for end in ends)
         return low, high
 
-    def edges(self, fdr: float = 0.1) -> Edges:
-        """Return the pairs that are related, with a bounded share of false ones.
+    def _find_trusted(
+        self, edges: Edges, first: Places, second: Places, level: float
+    ) -> TrustedPairs:
+        low, high = self.interval(level)
+        size, pairs = len(self.columns), self.release.pairs.astype(np.int64)
+        # The pairs of a release are in rising order.
+        where = np.searchsorted(pairs[:, 0] * size + pairs[:, 1], first * size + second)
+        values = (self.pair_correlation[where], low[where], high[where])
+        return TrustedPairs(first, second, *values)
 
-        Parameters
-        ----------
-        fdr : float, default 0.1
-            The expected share of false pairs on the list, at most. All pairs of columns
-            count as tested, those that were not selected too.
-        """
-        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-        sizes, q_values = _test(self.release)
+    def _find_edges(self, fdr: float) -> Edges:
+        # All pairs of columns count as tested, those that were not selected too.
+        sizes, surest = _test(self.release)
         order = np.argsort(-sizes, kind="stable")
-        chosen = order[q_values[order] <= fdr]
+        chosen = order[surest[order] <= fdr]
         deviation = _deviations(self.release)
         first, second = self.release.pairs[chosen].T
         scale = deviation[first] * deviation[second]
@@ -170,7 +246,7 @@ class PairsEstimate(CovarianceFace):
             second=tuple(self.columns[place] for place in second),
             value=correlation * scale,
             standard_error=error * scale,
-            q_value=q_values[chosen],
+            q_value=surest[chosen],
         )
 
     def _relative_error_of_scale(self) -> Array:
@@ -185,11 +261,10 @@ class PairsEstimate(CovarianceFace):
         return np.sqrt(error) / (2 * variances)
 
     def __repr__(self) -> str:
-        size = len(self.columns)
         units = ", correlations only" if self.release.variances is None else ""
         return (
-            f"PairsEstimate({size} columns, {int(self.kept.sum())} of "
-            f"{size * (size - 1) // 2} pairs kept, fdr={self.fdr:g}, psd={self.psd!r}{units})"
+            f"PairsEstimate({len(self.columns)} columns, {self.pairs_kept} of {self.n_pairs} pairs "
+            f"kept, {self.chosen.in_words}, psd={self.psd!r}{units})"
         )
 
 
@@ -199,8 +274,8 @@ def estimate_pairs(
     """Turn a release of pairs into a sparse covariance. See `PairsRelease.estimate`."""
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     check_choice("psd", psd, METHODS)
-    _, q_values = _test(release)
-    kept = q_values <= fdr
+    _, surest = _test(release)
+    kept = surest <= fdr
     correlation = _repaired(_sparse_correlation(release, kept), psd)
     deviation = _deviations(release)
     entries = correlation.tocoo()
@@ -214,7 +289,9 @@ def estimate_pairs(
             NothingDetectableWarning,
             stacklevel=3,
         )
-    return PairsEstimate(release, entries.tocsr(), kept, fdr, psd)
+    return PairsEstimate(
+        release=release, covariance_sparse=entries.tocsr(), kept=kept, fdr=fdr, psd=psd
+    )
 
 
 def _correlations(release: PairsRelease) -> Array:
@@ -223,21 +300,10 @@ def _correlations(release: PairsRelease) -> Array:
 
 
 def _test(release: PairsRelease) -> tuple[Array, Array]:
-    """Return sizes in sd and q-values of the released pairs among all pairs of columns.
-
-    Benjamini and Hochberg (1995), with p-value 1 for the pairs that were not selected: that
-    can only shorten the list.
-    """
-    from scipy.special import ndtr
-
+    """Return sizes in sd and q-values of the released pairs among all pairs of columns."""
     sd = math.sqrt(1 / release.n_terms + release.noise_scale**2)
     sizes = np.abs(release.co_movement) / sd
-    n_pairs = release.n_columns * (release.n_columns - 1) // 2
-    order = np.argsort(-sizes, kind="stable")
-    ranked = 2.0 * ndtr(-sizes[order]) * n_pairs / np.arange(1, len(order) + 1)
-    q_values = np.empty_like(ranked)
-    q_values[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1.0)
-    return sizes, q_values
+    return sizes, q_values(sizes, n_tests=count_pairs(release.n_columns))
 
 
 def _sparse_correlation(release: PairsRelease, kept: npt.NDArray[np.bool_]) -> csr_array:

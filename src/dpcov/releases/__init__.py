@@ -11,11 +11,14 @@ from dpcov.releases.release import (
     cap_noise,
 )
 
+AnyRelease = Release | PairsRelease
+
 __all__ = [
     "LOCAL_CAP",
     "LOCAL_GAUSSIAN",
     "PAIRS",
     "SECOND_MOMENT",
+    "AnyRelease",
     "NoiseScale",
     "PairsProvenance",
     "PairsRelease",

@@ -18,17 +18,20 @@ from dpcov.privacy.composition import Step
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
+from dpcov.releases.published import Published
 from dpcov.releases.release import NoiseScale, Provenance, Release
 
-__all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_release"]
+__all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_moments", "write_pairs"]
 
 
-def write_release(release: Release | PairsRelease, path: str | PathLike[str]) -> None:
-    """Write `release` to `path`."""
-    if isinstance(release, PairsRelease):
-        write_archive(path, PAIRS_FORMAT, release)
-    else:
-        write_archive(path, MOMENTS, release)
+def write_moments(release: Release, path: str | PathLike[str]) -> None:
+    """Write a release of all second moments to `path`."""
+    write_archive(path, MOMENTS, release)
+
+
+def write_pairs(release: PairsRelease, path: str | PathLike[str]) -> None:
+    """Write a release of pairs to `path`."""
+    write_archive(path, PAIRS_FORMAT, release)
 
 
 def read_release(path: str | PathLike[str]) -> Any:
@@ -74,7 +77,7 @@ def _moment_arrays(release: Release) -> Arrays:
     }
 
 
-def _unit_arrays(release: Release | PairsRelease) -> dict[str, Any]:
+def _unit_arrays(release: Published) -> dict[str, Any]:
     return {"center": release.units.center, "scale": release.units.scale}
 
 

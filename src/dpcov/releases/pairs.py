@@ -6,18 +6,24 @@ Owns the value that the pairs mechanism returns. It never sees raw rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.columns import Units
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.composition import Step
-from dpcov.releases.published import Published, state_domain
+from dpcov.releases.published import (
+    ROUNDED_GAUSSIAN,
+    NoiseFact,
+    Particulars,
+    Published,
+    state_domain,
+)
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
 
 if TYPE_CHECKING:
@@ -113,10 +119,8 @@ class Variances:
             return NotImplemented
         return self.noise_scale == other.noise_scale and np.array_equal(self.values, other.values)
 
-    __hash__ = None  # type: ignore[assignment]
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PairsRelease(Published):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
 
@@ -142,8 +146,8 @@ class PairsRelease(Published):
         How it was made.
     simulated : bool
         Whether the noise came from a seed. Then nothing is promised.
-    units : Units, optional
-        In which units the variances are: z = (x − center) / scale. By default the data's own.
+    units : Units
+        In which units the variances are: z = (x − center) / scale.
 
     Examples
     --------
@@ -163,15 +167,10 @@ replace-one neighbors)
     noise_scale: float
     n_terms: int
     variances: Variances | None
-    n_rows: int
-    columns: tuple[str, ...]
     provenance: PairsProvenance
-    simulated: bool
-    units: Units = None  # type: ignore[assignment]  # plain, set below
 
     def __post_init__(self) -> None:
-        self._check_public_facts()
-        self._check_units()
+        Published.__post_init__(self)
         check_count("n_terms", self.n_terms, low=1, high=self.n_rows)
         check_scale("noise scale", self.noise_scale)
         size = len(self.columns)
@@ -195,6 +194,45 @@ replace-one neighbors)
     def location(self) -> npt.NDArray[np.float64]:
         """The stated center of each column, in its own units; zeros if none was stated."""
         return self.units.center
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether a mean was released: signs need none."""
+        return False
+
+    @property
+    def variances_are(self) -> str:
+        """Where variances come from: ``"released"``, ``"stated"`` or ``"not released"``."""
+        if self.variances is None:
+            return "not released"
+        return "released" if self.variances.noise_scale else "stated"
+
+    @property
+    def n_released(self) -> int:
+        """How many pairs were released."""
+        return len(self.pairs)
+
+    @property
+    def noise_facts(self) -> tuple[NoiseFact, ...]:
+        """The noise of the selection, of co-movements and of variances."""
+        made, sd = self.provenance, "standard deviation"
+        listed = []
+        if made.selection_scale:
+            listed.append(("selection", "Gumbel", "scale", made.selection_scale, "counts"))
+        listed.append(("mean co-movement", ROUNDED_GAUSSIAN, sd, self.noise_scale, "own"))
+        if self.variances is not None and self.variances.noise_scale:
+            scale = self.variances.noise_scale
+            listed.append(("variance", ROUNDED_GAUSSIAN, sd, scale, self._noise_units))
+        return tuple(
+            NoiseFact(of=of, law=law, measure=measure, value=value, units=units)
+            for of, law, measure, value, units in listed
+        )
+
+    @property
+    def particulars(self) -> Particulars:
+        """What a release of pairs was made with."""
+        made = self.provenance
+        return Particulars(signs_only=True, cell_bound=made.cell_bound, max_pairs=made.max_pairs)
 
     def estimate(self, *, fdr: float = 0.1, psd: str = "sparse") -> PairsEstimate:
         """Return a sparse, positive semi-definite covariance. Costs no privacy.
@@ -220,32 +258,13 @@ replace-one neighbors)
 
         return estimate_pairs(self, fdr=fdr, psd=psd)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PairsRelease):
-            return NotImplemented
-        return (
-            self._facts() == other._facts()
-            and np.array_equal(self.pairs, other.pairs)
-            and np.array_equal(self.co_movement, other.co_movement)
-        )
+    def _write(self, path: str | PathLike[str]) -> None:
+        from dpcov.releases.formats import write_pairs
 
-    __hash__ = None  # type: ignore[assignment]
+        write_pairs(self, path)
 
     def __repr__(self) -> str:
-        size = self.n_columns
         return (
-            f"PairsRelease({len(self.pairs)} of {size * (size - 1) // 2} pairs, "
-            f"{self.n_rows} rows × {size} columns, {self.promise})"
-        )
-
-    def _facts(self) -> tuple[object, ...]:
-        return (
-            self.noise_scale,
-            self.n_terms,
-            self.variances,
-            self.n_rows,
-            self.columns,
-            self.provenance,
-            self.simulated,
-            self.units,
+            f"PairsRelease({len(self.pairs)} of {self.n_pairs} pairs, "
+            f"{self.n_rows} rows × {self.n_columns} columns, {self.promise})"
         )

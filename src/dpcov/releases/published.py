@@ -1,41 +1,63 @@
 """What every release has, whatever it holds: rows, names, a promise and a file.
 
-Owns the public facts around the noisy numbers and how they are checked.
+Owns the public facts around the noisy numbers, how they are checked, and the questions that
+every release answers about itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import inspect
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
+from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_count
-from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
+from dpcov.privacy import ApproxDP, Cap, NoPromise, Promise, PureDP
+from dpcov.privacy.composition import Step
 from dpcov.releases.sizes import MOST_ROWS
 
-if TYPE_CHECKING:
-    from typing import Protocol
+__all__ = ["ROUNDED_GAUSSIAN", "NoiseFact", "Particulars", "Published", "state_domain"]
 
-    from dpcov.columns.missing import Missing
-    from dpcov.privacy.composition import Step
-
-    class _Made(Protocol):
-        @property
-        def calibrated_for(self) -> ApproxDP | PureDP: ...
-
-        @property
-        def missing(self) -> Missing: ...
-
-        @property
-        def steps(self) -> tuple[Step, ...]: ...
+ROUNDED_GAUSSIAN = "rounded Gaussian"
 
 
-__all__ = ["Published", "state_domain"]
+class Made(Protocol):
+    """What every provenance says."""
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def mechanism(self) -> str: ...
+
+    @property
+    def calibrated_for(self) -> ApproxDP | PureDP: ...
+
+    @property
+    def center(self) -> str: ...
+
+    @property
+    def row_norm(self) -> float | None: ...
+
+    @property
+    def missing(self) -> Missing: ...
+
+    @property
+    def rows_per_unit(self) -> int: ...
+
+    @property
+    def steps(self) -> tuple[Step, ...]: ...
 
 
-def state_domain(made: _Made) -> None:
+def state_domain(made: Made) -> None:
     """Let the promise of a provenance say among which tables it holds.
 
     A table with a missing cell that is refused has no release, and its neighbors have one: no
@@ -45,33 +67,83 @@ def state_domain(made: _Made) -> None:
     object.__setattr__(made, "calibrated_for", replace(made.calibrated_for, complete=complete))
 
 
-class Published:
-    """The common part of releases. Subclasses are frozen dataclasses."""
+@dataclass(frozen=True, kw_only=True)
+class NoiseFact:
+    """The noise of one kind of released numbers: of what, its law, and how large it is.
 
-    if TYPE_CHECKING:
-        n_rows: int
-        columns: tuple[str, ...]
-        simulated: bool
-        units: Units
+    `units` says in which it is measured: the columns' own, working ones, or counts.
+    """
 
-        @property
-        def provenance(self) -> _Made:
-            """How it was made."""
+    of: str
+    law: str
+    measure: str
+    value: float
+    units: str
 
-        def __post_init__(self) -> None: ...
 
-    def _check_public_facts(self) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Particulars:
+    """What one kind of release was made with and another was not: None where it was not.
+
+    Parameters
+    ----------
+    signs_only : bool
+        Whether correlations come from signs of cells.
+    grid_bits : int, optional
+        Rows are multiples of row_norm / 2^grid_bits.
+    cell_bound : float, optional
+        The clipping of cells behind released variances.
+    mean_cell : int, optional
+        The constant cell of a row on the grid, through which a mean was released.
+    mean_squared_norm : float, optional
+        What was released of rows that were brought to one length.
+    max_pairs : int, optional
+        How many pairs were asked for.
+    cap : Cap, optional
+        The constants of a report that is a seed.
+    """
+
+    signs_only: bool = False
+    grid_bits: int | None = None
+    cell_bound: float | None = None
+    mean_cell: int | None = None
+    mean_squared_norm: float | None = None
+    max_pairs: int | None = None
+    cap: Cap | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Published(ABC):
+    """The common part of releases: what is public about all of them.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows, which is public.
+    columns : tuple of str
+        Column names.
+    provenance : Provenance or PairsProvenance
+        How it was made.
+    simulated : bool
+        Whether the noise came from a seed. Then nothing is promised.
+    units : Units
+        What working units are: z = (x − center) / scale.
+    """
+
+    n_rows: int
+    columns: tuple[str, ...]
+    provenance: Made
+    simulated: bool
+    units: Units
+
+    def __post_init__(self) -> None:
         check_count("n_rows", self.n_rows, low=1, high=MOST_ROWS)
         if not isinstance(self.simulated, bool):
             raise ParameterError("simulated must be True or False.")
         names = {name for name in self.columns if isinstance(name, str)}
         if len(names) != len(self.columns):
             raise ParameterError("columns must be names (strings) that differ.")
-
-    def _check_units(self) -> None:
-        if getattr(self, "units", None) is None:
-            object.__setattr__(self, "units", Units.plain(len(self.columns)))
-        if len(self.units.scale) != len(self.columns):
+        if not isinstance(self.units, Units) or len(self.units.scale) != len(self.columns):
             raise ParameterError("units must have one center and scale for each column.")
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -82,6 +154,11 @@ class Published:
     def n_columns(self) -> int:
         """The number of columns."""
         return len(self.columns)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of columns, released or not."""
+        return count_pairs(self.n_columns)
 
     @property
     def promise(self) -> Promise:
@@ -107,6 +184,58 @@ class Published:
         whole = sum(step.rho for step in steps)
         return {step.name: step.rho / whole for step in steps}
 
+    @property
+    @abstractmethod
+    def location(self) -> npt.NDArray[np.float64]:
+        """The center of each column, in its own units."""
+
+    @property
+    @abstractmethod
+    def has_mean(self) -> bool:
+        """Whether a mean was released."""
+
+    @property
+    @abstractmethod
+    def variances_are(self) -> str:
+        """Where variances come from: ``"released"``, ``"stated"`` or ``"not released"``."""
+
+    @property
+    @abstractmethod
+    def n_released(self) -> int:
+        """How many moments, or pairs, were released."""
+
+    @property
+    @abstractmethod
+    def noise_facts(self) -> tuple[NoiseFact, ...]:
+        """The noise of everything that was released."""
+
+    @property
+    @abstractmethod
+    def particulars(self) -> Particulars:
+        """What this kind of release was made with."""
+
+    @abstractmethod
+    def estimate(self, *args: Any, **options: Any) -> Any:
+        """Return a sparse, positive semi-definite covariance. Costs no privacy."""
+
+    @property
+    def estimate_options(self) -> tuple[str, ...]:
+        """The names of the options that `estimate` has.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(4000, 3))
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=1)
+        >>> release.estimate_options
+        ('fdr', 'psd')
+        """
+        return tuple(inspect.signature(self.estimate).parameters)
+
+    @property
+    def _noise_units(self) -> str:
+        return "own" if self.units.is_plain else "working"
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to an ``.npz`` file that holds no pickled object.
 
@@ -126,6 +255,20 @@ class Published:
         >>> same == release
         True
         """
-        from dpcov.releases.formats import write_release
+        self._write(path)
 
-        write_release(self, path)  # type: ignore[arg-type]
+    @abstractmethod
+    def _write(self, path: str | PathLike[str]) -> None: ...
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]
+        return all(_is_same(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def _is_same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    # An array is never equal to None, which numpy would compare with each of its entries.
+    return not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray) and one == other

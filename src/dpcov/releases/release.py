@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.columns import Units
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Cap, PureDP
 from dpcov.privacy.composition import Step
-from dpcov.releases.published import Published, state_domain
+from dpcov.releases.published import (
+    ROUNDED_GAUSSIAN,
+    NoiseFact,
+    Particulars,
+    Published,
+    state_domain,
+)
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
 
 if TYPE_CHECKING:
@@ -43,6 +48,8 @@ LOCAL_CAP = "local reports, cap"
 LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
 """The names of the mechanisms of the local model."""
 _MOST_BITS = 64  # far beyond any grid
+GROWING = "variance for each unit of the two variances"
+"""How noise that grows with what is measured is stated."""
 CENTERS = ("public", "private", "differences")
 """What second moments are about."""
 
@@ -154,7 +161,7 @@ class Provenance:
         state_domain(self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Release(Published):
     """Noisy second moments, safe to publish.
 
@@ -178,8 +185,8 @@ class Release(Published):
         How it was made.
     simulated : bool
         Whether the noise came from a seed. Then nothing is promised.
-    units : Units, optional
-        What working units are: z = (x − center) / scale. By default the data's own.
+    units : Units
+        What working units are: z = (x − center) / scale.
     mean : ndarray, shape (n_columns,), optional
         The noisy mean in working units, for a private center. Read-only.
 
@@ -198,17 +205,12 @@ class Release(Published):
 
     matrix: npt.NDArray[np.float64]
     noise_scale: NoiseScale
-    n_rows: int
-    columns: tuple[str, ...]
     provenance: Provenance
-    simulated: bool
-    units: Units = None  # type: ignore[assignment]  # plain, set below
     mean: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        self._check_public_facts()
+        Published.__post_init__(self)
         size = len(self.columns)
-        self._check_units()
         self._check_mean(size)
         if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
             raise ParameterError("matrix must be float64, one row and column for each name.")
@@ -235,6 +237,48 @@ class Release(Published):
         """The center of each column, in its own units: as stated, or the noisy mean."""
         shift = 0.0 if self.mean is None else self.units.scale * self.mean
         return np.asarray(self.units.center + shift)
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether a mean was released."""
+        return self.mean is not None
+
+    @property
+    def variances_are(self) -> str:
+        """Where variances come from: they are on the diagonal."""
+        return "released"
+
+    @property
+    def n_released(self) -> int:
+        """How many moments were released."""
+        return self.n_pairs + self.n_columns
+
+    @property
+    def noise_facts(self) -> tuple[NoiseFact, ...]:
+        """The noise of covariances, variances and means."""
+        local = self.provenance.mechanism == LOCAL_CAP
+        law = "average of seeds" if local else ROUNDED_GAUSSIAN
+        noise, sd = self.noise_scale, "standard deviation"
+        listed = [("covariance", sd, noise.off_diagonal), ("variance", sd, noise.diagonal)]
+        if noise.mean:
+            listed.append(("mean", sd, noise.mean))
+        if noise.signal:
+            listed.append(("covariance, growing with the signal", GROWING, noise.signal))
+        return tuple(
+            NoiseFact(of=of, law=law, measure=measure, value=value, units=self._noise_units)
+            for of, measure, value in listed
+        )
+
+    @property
+    def particulars(self) -> Particulars:
+        """What a release of all second moments was made with."""
+        made = self.provenance
+        return Particulars(
+            grid_bits=made.bits,
+            mean_cell=made.constant or None,
+            mean_squared_norm=made.trace,
+            cap=made.cap,
+        )
 
     def estimate(
         self,
@@ -305,27 +349,10 @@ class Release(Published):
 
         return read_release(path)  # type: ignore[no-any-return]
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Release):
-            return NotImplemented
-        return (
-            self._facts() == other._facts()
-            and np.array_equal(self.matrix, other.matrix)
-            and (self.mean is None) == (other.mean is None)
-            and np.array_equal(self.location, other.location)
-        )
+    def _write(self, path: str | PathLike[str]) -> None:
+        from dpcov.releases.formats import write_moments
 
-    __hash__ = None  # type: ignore[assignment]
+        write_moments(self, path)
 
     def __repr__(self) -> str:
         return f"Release({self.n_rows} rows × {self.n_columns} columns, {self.promise})"
-
-    def _facts(self) -> tuple[object, ...]:
-        return (
-            self.noise_scale,
-            self.n_rows,
-            self.columns,
-            self.provenance,
-            self.simulated,
-            self.units,
-        )

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcov.plot.eigenvalues import eigenvalues, noise_floor
 from dpcov.plot.look import shown_name
-from dpcov.plot.pairs import AnyEstimate, kept_correlations
-from dpcov.postprocess import Estimate
+from dpcov.postprocess import AnyEstimate
 from dpcov.report.findings import Findings
 
 __all__ = ["heatmap", "intervals", "network", "risk", "spectrum"]
@@ -21,7 +19,7 @@ _NAMED = 3
 
 def heatmap(estimate: AnyEstimate, findings: Findings) -> str:
     """Say how many correlations are not zero, and between what they lie."""
-    values = kept_correlations(estimate).data
+    values = estimate.kept_correlations.data
     start = f"Heatmap of the estimated correlations of {findings.n_columns:,} columns"
     if not len(values):
         return f"{start}: all are zero."
@@ -57,22 +55,22 @@ def intervals(estimate: AnyEstimate, findings: Findings) -> str:
 
 def spectrum(estimate: AnyEstimate) -> str:
     """Say between what the eigenvalues lie, and where noise ends."""
-    estimated = eigenvalues(estimate)
+    estimated, floor = estimate.eigenvalues, estimate.noise_floor
     text = f"Eigenvalues of the estimate, from {estimated[0]:.3g} down to {estimated[-1]:.3g}"
-    if not isinstance(estimate, Estimate):
+    if floor is None:
         return f"{text}."
     scaled = "" if estimate.release.units.is_plain else " Columns are scaled as in the release."
     return (
         f"{text}, beside those of the release. Noise alone would fill a band of "
-        f"±{noise_floor(estimate):.3g}.{scaled}"
+        f"±{floor:.3g}.{scaled}"
     )
 
 
-def risk(estimate: Estimate) -> str:
+def risk(estimate: AnyEstimate) -> str:
     """Say what competed and what was chosen."""
     curve = estimate.risk_curve
     rules = "" if curve is None else f" of {len(curve.risk)} rules"
     return (
         f"Curves of the estimated squared error{rules} against the level. Chosen: "
-        f"{estimate.choice.in_words}."
+        f"{estimate.chosen.in_words}."
     )

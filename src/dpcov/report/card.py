@@ -19,11 +19,11 @@ from typing import Any
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.postprocess import Estimate, PairsEstimate
+from dpcov.postprocess import AnyEstimate
 from dpcov.privacy import Neighbors
-from dpcov.releases import PairsRelease, Release
+from dpcov.releases import AnyRelease
 from dpcov.report.card_guarantee import describe_guarantee, known_limits
-from dpcov.report.card_mechanism import describe_mechanism, describe_reading
+from dpcov.report.card_mechanism import describe_mechanism, describe_reading, describe_released
 from dpcov.version import __version__
 
 __all__ = [
@@ -37,15 +37,13 @@ __all__ = [
     "check_date",
     "facts_of",
     "make_card",
+    "with_files",
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 2
+CARD_VERSION = 3
 INFINITE = "infinite"
 """A level for which JSON has no number."""
-
-AnyRelease = Release | PairsRelease
-AnyEstimate = Estimate | PairsEstimate
 
 
 def make_card(
@@ -99,9 +97,16 @@ def make_card(
         **facts_of(release),
         "estimate": _describe_estimate(estimate),
         "edges": None if fdr is None else _describe_edges(estimate, fdr),
-        "files": {name: f"sha256:{digest}" for name, digest in (files or {}).items()},
+        "files": {},
     }
-    return card | {"digest": card_digest(card)}
+    return with_files(card, files or {})
+
+
+def with_files(card: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """Return a card with the digests of files, and its own anew: all else stays as it is."""
+    listed = {name: f"sha256:{digest}" for name, digest in files.items()}
+    whole = {**card, "files": listed}
+    return whole | {"digest": card_digest(whole)}
 
 
 def _checked_text(field: str, text: object) -> str:
@@ -118,6 +123,7 @@ def facts_of(release: AnyRelease) -> dict[str, Any]:
         "guarantee": describe_guarantee(release),
         "model": "local" if local else "central",
         "data": _describe_data(release),
+        "released": describe_released(release),
         "reading": describe_reading(release),
         "mechanism": describe_mechanism(release),
         "known_limits": known_limits(release),
@@ -135,7 +141,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 2}
+    {'const': 3}
     """
     text = package_files("dpcov.report").joinpath("card_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
@@ -173,49 +179,46 @@ def _describe_data(release: AnyRelease) -> dict[str, Any]:
 
 
 def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
-    detectable = estimate.smallest_detectable_correlation
-    if isinstance(estimate, PairsEstimate):
-        chosen = {
-            "rule": "keep",
-            "level": estimate.fdr,
-            "level_is": "false discovery rate",
-            "threshold": None,
-            "chosen_by": "stated",
-            "pairs_kept": int(estimate.kept.sum()),
-        }
-    else:
-        size = len(estimate.columns)
-        chosen = {
-            "rule": estimate.rule,
-            # Infinite when nothing is kept, which JSON has no number for.
-            "level": estimate.level if math.isfinite(estimate.level) else None,
-            "level_is": "standard deviations of an entry",
-            "threshold": estimate.choice.threshold,
-            "chosen_by": "stated" if estimate.risk_curve is None else "thinning of the release",
-            "pairs_kept": (int(estimate.support.sum()) - size) // 2,
-        }
+    chosen, detectable = estimate.chosen, estimate.smallest_detectable_correlation
     return {
-        **chosen,
+        "rule": chosen.rule,
+        # Infinite when nothing is kept, which JSON has no number for.
+        "level": chosen.level if math.isfinite(chosen.level) else None,
+        "level_is": chosen.level_is,
+        "threshold": chosen.threshold,
+        "chosen_by": chosen.by,
+        "pairs_kept": estimate.pairs_kept,
         "options": _options(estimate),
         "psd": estimate.psd,
         # Above 1, none is.
         "smallest_detectable_correlation": detectable if detectable <= 1 else None,
+        "detectable_in_words": _detectable_in_words(estimate),
         "costs_privacy": False,
     }
 
 
+def _detectable_in_words(estimate: AnyEstimate) -> str:
+    smallest = estimate.smallest_detectable_correlation
+    if smallest > 1:
+        return "No correlation, however strong, would have stood out with probability one half."
+    middling = ", between two columns of middling variance"
+    return (
+        f"A correlation of {smallest:.2g} would have stood out with probability one half"
+        f"{middling if estimate.release.variances_are != 'not released' else ''}. Most that are "
+        "weaker stay unseen: a pair that is not listed may well be related."
+    )
+
+
 def _options(estimate: AnyEstimate) -> dict[str, Any] | None:
     """Return what the estimate can be made from again, or None: a rule of the caller's own."""
-    if isinstance(estimate, PairsEstimate):
-        return {"fdr": estimate.fdr}
-    asked = estimate.options
-    if asked is None or not isinstance(asked.rule, str):
-        return None
-    level = asked.level
-    if not isinstance(level, str):
-        level = float(level) if math.isfinite(level) else INFINITE
-    gamma = None if asked.gamma is None else float(asked.gamma)
-    return {"rule": asked.rule, "level": level, "gamma": gamma, "sparse": asked.sparse}
+    asked = estimate.asked
+    return None if asked is None else {name: _json_value(value) for name, value in asked.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    return float(value) if math.isfinite(value) else INFINITE
 
 
 def _describe_edges(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:

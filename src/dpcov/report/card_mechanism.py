@@ -1,17 +1,17 @@
-"""What a card says of how a release was made: reading of cells, steps, noise, sampler.
+"""What a card says of what was released and how: reading of cells, steps, noise, sampler.
 
 Owns these words. Every number is public or was paid for.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from dpcov.releases import LOCAL_CAP, PairsProvenance, PairsRelease, Provenance, Release
+from dpcov.releases import LOCAL_CAP, AnyRelease
 
-__all__ = ["describe_mechanism", "describe_reading"]
+__all__ = ["describe_mechanism", "describe_reading", "describe_released"]
 
-_GAUSSIAN = "rounded Gaussian"
 _EXACT = (
     "Cells are integers before they are added, sums are exact, and noise is drawn and added in "
     "integers; the only conversion to floating point comes after the noise."
@@ -25,32 +25,59 @@ _SAMPLER = (
 )
 _TOP_K = "exact noisy top-k with Gumbel noise"
 _CAP_SAMPLER = "rejection of random seeds, from AES-256-CTR keyed by the operating system"
+_ABOUT = {
+    "public": "about the stated centers",
+    "private": "about a mean that was released with them",
+    "differences": "of differences of rows",
+}
+_SIGNS = {"differences": "differences of rows", "public": "cells about a public center"}
 _PAID = "learned and paid for"
 _SEEDED = "from a seed: a simulation, which protects nobody"
 
 
-def describe_reading(release: Release | PairsRelease) -> dict[str, Any]:
+def describe_released(release: AnyRelease) -> dict[str, Any]:
+    """Return how many numbers were released, and what they are."""
+    return {
+        "number": release.n_released,
+        "in_words": _released_in_words(release),
+        "variances": release.variances_are,
+    }
+
+
+def _released_in_words(release: AnyRelease) -> str:
+    center = release.provenance.center
+    if release.particulars.signs_only:
+        return (
+            f"{release.n_released:,} of {release.n_pairs:,} pairs: how often two columns move "
+            f"together, in signs of {_SIGNS[center]}"
+        )
+    stated = release.units.center.any() or center != "public"
+    about = _ABOUT[center] if stated else "about zero"
+    return f"{release.n_released:,} second moments: averages of products {about}"
+
+
+def describe_reading(release: AnyRelease) -> dict[str, Any]:
     """Return what was done to cells and rows: centers, scales, clipping, grid, missing cells."""
     made, names = release.provenance, [step.name for step in release.provenance.steps]
+    own = release.particulars
     scales = "none" if release.units.is_plain else "stated"
     norm_is = "not used" if made.row_norm is None else "stated"
     if any(name.startswith("radius") for name in names):
         norm_is = _PAID
-    dense = made if isinstance(made, Provenance) else None
     return {
         "center": made.center,
         "scales": _PAID if "scales" in names else scales,
         "row_norm": made.row_norm,
         "row_norm_is": norm_is,
-        "cell_bound": made.cell_bound if isinstance(made, PairsProvenance) else None,
-        "sphere": dense is not None and dense.trace is not None,
-        "grid_bits": None if dense is None else dense.bits,
-        "signs_only": dense is None,
+        "cell_bound": own.cell_bound,
+        "sphere": own.mean_squared_norm is not None,
+        "grid_bits": own.grid_bits,
+        "signs_only": own.signs_only,
         "missing_cells": made.missing.value,
     }
 
 
-def describe_mechanism(release: Release | PairsRelease) -> dict[str, Any]:
+def describe_mechanism(release: AnyRelease) -> dict[str, Any]:
     """Return the steps with their shares and costs, the noise, and where it came from."""
     made = release.provenance
     whole = sum(step.rho for step in made.steps)
@@ -68,35 +95,18 @@ def describe_mechanism(release: Release | PairsRelease) -> dict[str, Any]:
             }
             for step in made.steps
         ],
-        "noise": _pair_noise(release) if isinstance(release, PairsRelease) else _noise(release),
+        "noise": [asdict(fact) for fact in release.noise_facts],
+        "constants": _constants(release),
         "sampler": _SEEDED if release.simulated else sampler,
         "floating_point": _CAP_EXACT if cap else _EXACT,
     }
 
 
-def _noise(release: Release) -> list[dict[str, Any]]:
-    noise = release.noise_scale
-    law = "average of seeds" if release.provenance.mechanism == LOCAL_CAP else _GAUSSIAN
-    units = "own" if release.units.is_plain else "working"
-    listed = [("covariance", noise.off_diagonal), ("variance", noise.diagonal)]
-    if noise.mean:
-        listed.append(("mean", noise.mean))
-    return [_one(of, law, "standard deviation", scale, units) for of, scale in listed]
-
-
-def _pair_noise(release: PairsRelease) -> list[dict[str, Any]]:
-    made = release.provenance
-    result = []
-    if made.selection_scale:
-        result.append(_one("selection", "Gumbel", "scale", made.selection_scale, "counts"))
-    deviation = "standard deviation"
-    result.append(_one("mean co-movement", _GAUSSIAN, deviation, release.noise_scale, "own"))
-    if release.variances is not None and release.variances.noise_scale:
-        units = "own" if release.units.is_plain else "working"
-        scale = release.variances.noise_scale
-        result.append(_one("variance", _GAUSSIAN, deviation, scale, units))
-    return result
-
-
-def _one(of: str, law: str, measure: str, value: float, units: str) -> dict[str, Any]:
-    return {"of": of, "law": law, "measure": measure, "value": value, "units": units}
+def _constants(release: AnyRelease) -> dict[str, Any]:
+    own = release.particulars
+    return {
+        "max_pairs": own.max_pairs,
+        "mean_cell": own.mean_cell,
+        "mean_squared_norm": own.mean_squared_norm,
+        "cap": None if own.cap is None else {"threshold": own.cap.threshold, "coin": own.cap.coin},
+    }

@@ -30,13 +30,20 @@ _DERIVED = {
 }
 _SENTENCES = {
     "guarantee.in_words",
+    "guarantee.simulation",
+    "guarantee.attack.in_words",
+    "guarantee.can_learn",
+    "guarantee.cannot_learn",
+    "guarantee.privacy_unit.note",
     "guarantee.privacy_unit.is",
     "guarantee.neighbors.in_words",
     "guarantee.domain.in_words",
     "guarantee.not_protected",
+    "released.in_words",
     "mechanism.sampler",
     "mechanism.floating_point",
     "known_limits",
+    "estimate.detectable_in_words",
 }
 # Compared by themselves.
 _APART = {"digest", "library.card_written_by"}

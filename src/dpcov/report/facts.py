@@ -1,209 +1,110 @@
-"""What a release says about itself, as rows of a table: a label and a text.
+"""What a card says of a release, as rows of a table: a label and a text.
 
-Owns the wording. Every number here is public: it was stated before the data were read, or
-it is a property of the noise.
+Owns the labels. A view of the card: nothing is computed here.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from dpcov.privacy import ApproxDP, Neighbors, Promise, PureDP
-from dpcov.privacy.composition import Step
-from dpcov.releases import PairsRelease, Release
-
-__all__ = ["Fact", "odds", "provenance", "what_was_released"]
+__all__ = ["Fact", "provenance", "what_was_released"]
 
 Fact = tuple[str, str]
 
-_FALSE_ALARM = 0.05
-_MOST_ITEMS = 8
-
-_SIGNS = {"differences": "differences of rows", "public": "cells about a public center"}
-_ABOUT = {
-    "public": "about the stated centers",
-    "private": "about a mean that was released with them",
-    "differences": "of differences of rows",
+_SCALED = {
+    "stated": "columns scaled by public facts; clipping and noise are in these units",
+    "learned and paid for": (
+        "columns scaled by scales that were learned and paid for; clipping and noise are in "
+        "these units"
+    ),
 }
-# What the values of some fields mean.
-_MEANING = {
-    "center": {
-        "public": "public, as stated",
-        "private": "a mean that was released and paid for",
-        "differences": "none needed: differences of rows",
-    },
-    "missing": {"refuse": "refused", "center": "read as the center"},
+_VARIANCES = {
+    "not released": "not released: all numbers are correlations",
+    "stated": "public, as stated",
 }
-# What the fields of a provenance are called. A field that is not here is listed under its name.
-_LABELS = {
-    "version": "dpcov version",
-    "calibrated_for": "noise calibrated for",
-    "row_norm": "rows clipped to norm",
-    "cell_bound": "cells clipped to",
-    "bits": "grid",
-    "cap": "constants of a report",
-    "constant": "constant cell of a row, on the grid",
-    "trace": "released mean of squared row norms",
-    "missing": "missing cells",
-    "rows_per_unit": "rows of each unit used, at most",
+_CENTER = {
+    "public": "public, as stated",
+    "private": "a mean that was released and paid for",
+    "differences": "none needed: differences of rows",
+}
+_MISSING = {"refuse": "refused", "center": "read as the center"}
+_CONSTANTS = {
     "max_pairs": "pairs asked for",
-    "selection_scale": "noise of the selection",
-    "steps": "cost of each step (zCDP)",
+    "mean_cell": "constant cell of a row, on the grid",
+    "mean_squared_norm": "released mean of squared row norms",
 }
 
 
-def odds(promise: Promise) -> str | None:
-    """Return what an attacker can gain, rounded up, or None if nothing is promised.
-
-    Examples
-    --------
-    >>> odds(PureDP(1.0, "local")).endswith("at most 13.6 %. Blind guessing succeeds with 5 %.")
-    True
-    """
-    if not isinstance(promise, (ApproxDP, PureDP)):
-        return None
-    what = "one person's row from another that it might have been"
-    if promise.neighbors is Neighbors.LOCAL:
-        what = "two rows that a person may have apart"
-    elif isinstance(promise, ApproxDP) and promise.unit is not None:
-        what = f"all rows of one {promise.unit!r} from others that they might have been"
-    power = math.ceil(1000 * promise.attack_power(_FALSE_ALARM) - 1e-9) / 10
-    return (
-        f"Somebody who tries to tell {what}, knows everything else and accepts "
-        f"{100 * _FALSE_ALARM:g} % false alarms succeeds with probability at most {power:g} %. "
-        f"Blind guessing succeeds with {100 * _FALSE_ALARM:g} %."
-    )
-
-
-def what_was_released(release: Release | PairsRelease) -> list[Fact]:
+def what_was_released(card: Mapping[str, Any]) -> list[Fact]:
     """Return rows, columns, clipping and noise of a release."""
-    several = release.provenance.rows_per_unit > 1
-    table = [
-        ("rows" if several else "people (rows)", f"{release.n_rows:,}"),
-        ("columns", f"{release.n_columns:,}"),
-    ]
-    if isinstance(release, PairsRelease):
-        return table + _pairs_facts(release)
-    return table + _moment_facts(release)
-
-
-def _moment_facts(release: Release) -> list[Fact]:
-    size, noise, made = release.n_columns, release.noise_scale, release.provenance
-    stated = release.units.center.any() or made.center != "public"
-    about = _ABOUT.get(made.center, made.center) if stated else "about zero"
+    data, released, reading = card["data"], card["released"], card["reading"]
+    several = card["guarantee"]["privacy_unit"]["rows_per_unit"] > 1
     facts = [
-        ("released", f"{size * (size + 1) // 2:,} second moments: averages of products {about}"),
-        *_scaling(release),
-        *_clipping(release),
+        ("rows" if several else "people (rows)", f"{data['n_rows']:,}"),
+        ("columns", f"{data['n_columns']:,}"),
+        ("released", released["in_words"]),
     ]
-    if release.n_terms != release.n_rows:
-        facts.append(("terms in each average", f"{release.n_terms:,}"))
-    facts.append(("noise of a covariance", f"standard deviation {noise.off_diagonal:.3g}"))
-    facts.append(("noise of a variance", f"standard deviation {noise.diagonal:.3g}"))
-    if noise.mean:
-        facts.append(("noise of a mean", f"standard deviation {noise.mean:.3g}"))
-    if noise.signal:
-        more = f"{noise.signal:.3g} × the sum of the two variances, added to the variance"
-        facts.append(("noise that grows with the signal", more))
+    if data["n_terms"] != data["n_rows"]:
+        facts.append(("terms in each average", f"{data['n_terms']:,}"))
+    if released["variances"] in _VARIANCES:
+        facts.append(("variances", _VARIANCES[released["variances"]]))
+    if reading["scales"] in _SCALED:
+        facts.append(("units", _SCALED[reading["scales"]]))
+    facts += _clipping(reading)
+    facts += [
+        (f"noise of a {noise['of']}", f"{noise['law']}, {noise['measure']} {noise['value']:.3g}")
+        for noise in card["mechanism"]["noise"]
+    ]
     return facts
 
 
-def _scaling(release: Release | PairsRelease) -> list[Fact]:
-    """Say in which units clipping and noise are stated, if not in the columns' own."""
-    if release.units.is_plain:
-        return []
-    learned = any(step.name == "scales" for step in release.provenance.steps)
-    how = "by scales that were learned and paid for" if learned else "by public facts"
-    return [("units", f"columns scaled {how}; clipping and noise are in these units")]
-
-
-def _clipping(release: Release) -> list[Fact]:
-    made = release.provenance
-    chosen = any(step.name.startswith("radius") for step in made.steps)
-    text = f"{made.row_norm:.6g}{', chosen privately and paid for' if chosen else ''}"
-    if made.trace is None:
-        return [("rows clipped to norm", text)]
-    return [
-        ("rows clipped to norm", text),
-        ("rows brought to one length", "their mean squared norm was released apart"),
-    ]
-
-
-def _pairs_facts(release: PairsRelease) -> list[Fact]:
-    size, made = release.n_columns, release.provenance
-    facts = [
-        (
-            "released",
-            f"{len(release.pairs):,} of {size * (size - 1) // 2:,} pairs: how often two columns "
-            "move together, in signs",
-        ),
-        ("signs of", _SIGNS.get(made.center, made.center)),
-        ("terms in each mean", f"{release.n_terms:,}"),
-        ("noise of a mean co-movement", f"standard deviation {release.noise_scale:.3g}"),
-    ]
-    if made.selection_scale:
-        facts.append(("noise of the selection", f"Gumbel, scale {made.selection_scale:.3g} counts"))
-    if release.variances is None:
-        facts.append(("variances", "not released: all numbers are correlations"))
-    elif release.variances.noise_scale == 0:
-        facts.append(("variances", "public, as stated"))
-    else:
-        scale = f"standard deviation {release.variances.noise_scale:.3g}"
-        facts += _scaling(release)
-        facts.append(("noise of a variance", scale))
-        facts.append(("rows behind variances clipped to norm", f"{made.row_norm:g}"))
-        facts.append(("cells behind variances clipped to", f"{made.cell_bound:g}"))
-    return facts
-
-
-def provenance(made: Any) -> list[Fact]:
-    """Return every field of a provenance that is set.
-
-    New fields need nothing here; `_LABELS` gives them a better name, and `_in_words` a
-    better text.
-
-    Examples
-    --------
-    >>> from dpcov.releases import Provenance
-    >>> made = Provenance("0.1", "second moment", 2.0, 20, PureDP(1.0, "replace"))
-    >>> provenance(made)[2:4]
-    [('rows clipped to norm', '2'), ('grid', '2 / 2^20')]
-    """
+def _clipping(reading: Mapping[str, Any]) -> list[Fact]:
+    behind = " behind variances" if reading["signs_only"] else ""
     facts = []
-    for field in fields(made):
-        value = getattr(made, field.name)
-        if value is None or (isinstance(value, Sequence) and not len(value)):
-            continue
-        if field.name == "constant" and value == 0:  # there is none
-            continue
-        meaning = _MEANING.get(field.name, {})
-        text = meaning.get(value, value) if isinstance(value, str) else _in_words(value)
-        if field.name == "bits" and made.row_norm is not None:
-            text = f"{made.row_norm:g} / 2^{value}"
-        facts.append((_LABELS.get(field.name, field.name.replace("_", " ")), text))
+    if reading["row_norm"] is not None:
+        paid = ", learned and paid for" if reading["row_norm_is"] != "stated" else ""
+        facts.append((f"rows{behind} clipped to norm", f"{reading['row_norm']:.6g}{paid}"))
+    if reading["sphere"]:
+        text = "their mean squared norm was released apart"
+        facts.append(("rows brought to one length", text))
+    if reading["cell_bound"] is not None:
+        facts.append((f"cells{behind} clipped to", f"{reading['cell_bound']:.6g}"))
     return facts
 
 
-def _in_words(value: Any) -> str:
-    """Return a public value as text, long sequences shortened."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, Step):
-        selects = " (selection)" if value.kind == "selection" else ""
-        return f"{value.name} ρ = {value.rho:.4g}{selects}"
-    if isinstance(value, (str, int, Promise)):
-        return str(value)
-    if is_dataclass(value):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_in_words(item)}" for name, item in value.items())
-    if isinstance(value, (Sequence, np.ndarray)):
-        items = [_in_words(item) for item in list(value)[:_MOST_ITEMS]]
-        left = len(value) - len(items)
-        return ", ".join(items) + (f" … and {left:,} more" if left else "")
-    return str(value)
+def provenance(card: Mapping[str, Any]) -> list[Fact]:
+    """Return how a release was made: mechanism, grid, constants and costs."""
+    reading, mechanism = card["reading"], card["mechanism"]
+    facts = [
+        ("dpcov version", card["library"]["version"]),
+        ("mechanism", mechanism["name"]),
+        ("noise calibrated for", card["guarantee"]["calibrated_for"]),
+        ("center", _CENTER[reading["center"]]),
+        ("missing cells", _MISSING[reading["missing_cells"]]),
+        (
+            "rows of each unit used, at most",
+            f"{card['guarantee']['privacy_unit']['rows_per_unit']}",
+        ),
+        *_clipping(reading),
+    ]
+    if reading["grid_bits"] is not None:
+        facts.append(("grid", f"{reading['row_norm']:g} / 2^{reading['grid_bits']}"))
+    facts += _constants(mechanism["constants"])
+    steps = ", ".join(
+        f"{step['name']} ρ = {step['rho']:.4g}{' (selection)' * (step['kind'] == 'selection')}"
+        for step in mechanism["steps"]
+    )
+    return [*facts, ("cost of each step (zCDP)", steps)] if steps else facts
+
+
+def _constants(constants: Mapping[str, Any]) -> list[Fact]:
+    facts = [
+        (label, f"{constants[name]:.6g}")
+        for name, label in _CONSTANTS.items()
+        if constants[name] is not None
+    ]
+    if constants["cap"] is not None:
+        text = ", ".join(f"{name} {value:.6g}" for name, value in constants["cap"].items())
+        facts.append(("constants of a report", text))
+    return facts

@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 
 from dpcov.plot.look import shown_name
-from dpcov.plot.pairs import AnyEstimate, TrustedPairs, find_pairs
-from dpcov.postprocess import PairsEstimate
+from dpcov.postprocess import AnyEstimate, TrustedPairs
 
 __all__ = ["Findings", "PairRow", "find"]
 
@@ -47,9 +46,6 @@ class Findings:
         The surest of them.
     unit : {"covariance", "correlation"}
         What the values of the rows are.
-    detectable : float
-        The correlation that would have been seen with probability one half; above 1 when
-        none would.
     """
 
     n_columns: int
@@ -58,7 +54,6 @@ class Findings:
     pairs: TrustedPairs
     rows: tuple[PairRow, ...]
     unit: str
-    detectable: float
 
     @property
     def beyond_one(self) -> bool:
@@ -68,7 +63,7 @@ class Findings:
 
 def find(estimate: AnyEstimate, fdr: float) -> Findings:
     """Return what can be said of an estimate at a false discovery rate."""
-    pairs, edges = find_pairs(estimate, fdr=fdr), estimate.edges(fdr)
+    pairs, edges = estimate.trusted_pairs(fdr), estimate.edges(fdr)
     rows = tuple(
         PairRow(
             first=shown_name(edge.first, _LONGEST_NAME),
@@ -80,16 +75,14 @@ def find(estimate: AnyEstimate, fdr: float) -> Findings:
         )
         for edge, correlation, _ in zip(edges, pairs.correlation, range(_MOST_ROWS), strict=False)
     )
-    size = len(estimate.columns)
-    correlations_only = isinstance(estimate, PairsEstimate) and estimate.release.variances is None
+    correlations_only = estimate.release.variances_are == "not released"
     return Findings(
-        n_columns=size,
-        n_pairs=size * (size - 1) // 2,
+        n_columns=len(estimate.columns),
+        n_pairs=estimate.n_pairs,
         fdr=fdr,
         pairs=pairs,
         rows=rows,
         unit="correlation" if correlations_only else "covariance",
-        detectable=estimate.smallest_detectable_correlation,
     )
 
 

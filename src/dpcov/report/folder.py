@@ -15,18 +15,15 @@ from typing import Any
 
 from dpcov.errors import MissingExtraError
 from dpcov.parameters import check_number
-from dpcov.postprocess import Estimate, PairsEstimate
-from dpcov.releases import PairsRelease, Release
-from dpcov.report.card import card_to_json, make_card
+from dpcov.postprocess import AnyEstimate
+from dpcov.releases import AnyRelease
+from dpcov.report.card import card_to_json, make_card, with_files
 from dpcov.report.card_text import card_to_markdown
 from dpcov.report.replacement import write_aside
 from dpcov.report.tables import write_covariance, write_edges
 from dpcov.report.verification import CARD_FILE, RELEASE_FILE, sha256_of
 
 __all__ = ["Identity", "check_extras", "fill_folder", "write_folder"]
-
-AnyRelease = Release | PairsRelease
-AnyEstimate = Estimate | PairsEstimate
 
 _EXTRAS = {"jinja2": "report", "matplotlib": "report", "pyarrow": "files"}
 
@@ -122,26 +119,17 @@ def fill_folder(
     fdr: float = 0.1,
 ) -> dict[str, Any]:
     """Write the files into an empty folder, and return the card."""
-    from dpcov.report.html import write_report
+    from dpcov.report.html import write_page
 
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     release.save(folder / RELEASE_FILE)
     write_covariance(estimate, folder)
     write_edges(estimate.edges(fdr), estimate, folder / "edges.csv")
-    about = vars(identity)
     # The page cannot hold its own digest, nor that of the card: it shows those of the data.
-    card = make_card(release, estimate, **about, files=_digests(folder), fdr=fdr)
+    card = make_card(release, estimate, **vars(identity), files=_digests(folder), fdr=fdr)
     _write_text(folder / "card.md", card_to_markdown(card))
-    write_report(
-        release,
-        estimate,
-        folder / "report.html",
-        title=identity.name or "Private covariance report",
-        description=identity.description,
-        fdr=fdr,
-        card=card,
-    )
-    card = make_card(release, estimate, **about, files=_digests(folder), fdr=fdr)
+    write_page(card, estimate, folder / "report.html", fdr=fdr)
+    card = with_files(card, _digests(folder))
     _write_text(folder / CARD_FILE, card_to_json(card))
     return card
 

@@ -6,7 +6,6 @@ from any network, and its content security policy forbids both, whatever a colum
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -16,22 +15,26 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.plot.pairs import AnyEstimate, check_estimate
-from dpcov.releases import PairsRelease, Release
-from dpcov.report.facts import odds, provenance, what_was_released
+from dpcov.plot.look import check_estimate
+from dpcov.postprocess import AnyEstimate
+from dpcov.releases import AnyRelease
+from dpcov.report.card import card_to_json, make_card
+from dpcov.report.facts import provenance, what_was_released
 from dpcov.report.findings import find
 from dpcov.report.pictures import draw_all
 from dpcov.version import __version__
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "write_page", "write_report"]
+
+_TITLE = "Private covariance report"
 
 
 def write_report(
-    release: Release | PairsRelease,
+    release: AnyRelease,
     estimate: AnyEstimate,
     path: str | PathLike[str],
     *,
-    title: str = "Private covariance report",
+    title: str = _TITLE,
     description: str = "",
     fdr: float = 0.1,
     card: Mapping[str, Any] | None = None,
@@ -57,7 +60,7 @@ def write_report(
     fdr : float, default 0.1
         The expected share of false pairs among those that are listed, at most.
     card : mapping, optional
-        Shown as JSON that can be unfolded.
+        What `make_card` returned for this release: shown as JSON that can be unfolded.
 
     Examples
     --------
@@ -73,15 +76,28 @@ def write_report(
     page = render_report(
         release, estimate, title=title, description=description, fdr=fdr, card=card
     )
+    _write(page, path)
+
+
+def write_page(
+    card: Mapping[str, Any], estimate: AnyEstimate, path: str | PathLike[str], *, fdr: float
+) -> None:
+    """Write the page of a card that was just made from this estimate and its release."""
+    identity = card["identity"]
+    title, description = identity["name"] or _TITLE, identity["description"]
+    _write(_render(card, estimate, title, description, fdr, shown_card=_json(card)), path)
+
+
+def _write(page: str, path: str | PathLike[str]) -> None:
     # A title may hold half a surrogate pair, which UTF-8 has no bytes for.
     Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
 
 
 def render_report(
-    release: Release | PairsRelease,
+    release: AnyRelease,
     estimate: AnyEstimate,
     *,
-    title: str = "Private covariance report",
+    title: str = _TITLE,
     description: str = "",
     fdr: float = 0.1,
     card: Mapping[str, Any] | None = None,
@@ -98,28 +114,47 @@ def render_report(
     """
     check_estimate(estimate)
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-    if estimate.release is not release and estimate.release != release:
-        raise ParameterError(
-            "The estimate was made from another release, whose promise is not the one that the "
-            "report would state. Use release.estimate()."
-        )
-    shown_card = None if card is None else _json(card)
+    made = make_card(release, estimate, name=title, description=description, fdr=fdr)
+    if card is None:
+        return _render(made, estimate, title, description, fdr)
+    _check_card(card, made)
+    return _render(card, estimate, title, description, fdr, shown_card=_json(card))
+
+
+def _render(
+    card: Mapping[str, Any],
+    estimate: AnyEstimate,
+    title: str,
+    description: str,
+    fdr: float,
+    *,
+    shown_card: str | None = None,
+) -> str:
+    """Return the page: a view of the card, with the pairs and the pictures of the estimate."""
     findings = find(estimate, fdr)
     page: str = _template().render(
         title=title,
         paragraphs=[part for part in description.split("\n\n") if part.strip()],
-        release=release,
-        promise=release.promise,
-        calibrated_for=release.provenance.calibrated_for,
-        odds=odds(release.promise),
-        released=what_was_released(release),
-        provenance=provenance(release.provenance),
+        card=card,
+        released=what_was_released(card),
+        provenance=provenance(card),
         findings=findings,
         pictures=draw_all(estimate, findings),
-        card=shown_card,
+        shown_card=shown_card,
         version=__version__,
     )
     return page
+
+
+def _check_card(card: Mapping[str, Any], made: Mapping[str, Any]) -> None:
+    """Refuse a card that says something else of the release, or of the estimate."""
+    own = ("identity", "edges", "files", "digest")  # a curator's words and choices
+    same = {part: value for part, value in made.items() if part not in own}
+    if any(card.get(part) != value for part, value in same.items()):
+        raise ParameterError(
+            "card must be what make_card returned for this release and this estimate. Leave it "
+            "out for a page without it."
+        )
 
 
 def _template() -> Any:
@@ -134,10 +169,4 @@ def _template() -> Any:
 
 
 def _json(card: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(dict(card), indent=2, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "card must be a mapping of values that JSON has: text, finite numbers, true, "
-            "false, null, lists and mappings."
-        ) from None
+    return card_to_json(card).rstrip()

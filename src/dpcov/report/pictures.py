@@ -22,8 +22,7 @@ from matplotlib.figure import Figure
 
 from dpcov import plot
 from dpcov.plot.look import NEGATIVE, POSITIVE
-from dpcov.plot.pairs import AnyEstimate
-from dpcov.postprocess import Estimate
+from dpcov.postprocess import AnyEstimate
 from dpcov.report import alternatives
 from dpcov.report.findings import Findings
 
@@ -104,7 +103,7 @@ def draw_all(estimate: AnyEstimate, findings: Findings) -> dict[str, Picture]:
         (5.2, 2.8),
         alternatives.spectrum(estimate),
     )
-    if isinstance(estimate, Estimate) and estimate.risk_curve is not None:
+    if estimate.risk_curve is not None:
         result["risk"] = _picture(
             "risk", lambda ax: plot.risk(estimate, ax), (5.2, 3.4), alternatives.risk(estimate)
         )

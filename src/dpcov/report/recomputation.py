@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import DpcovError, FolderError, NothingDetectableWarning
-from dpcov.postprocess import Edges, Estimate, PairsEstimate
+from dpcov.postprocess import AnyEstimate, Edges
 from dpcov.postprocess.psd import METHODS
-from dpcov.releases import PairsRelease, Release
+from dpcov.releases import AnyRelease
 from dpcov.report.card import INFINITE, card_digest, check_date, make_card
 from dpcov.report.comparison import is_near
 
 __all__ = ["Recomputed", "recompute"]
-
-AnyRelease = Release | PairsRelease
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _WORDS = ("name", "curator", "description", "date")
@@ -52,10 +50,10 @@ class Recomputed:
     """
 
     card: dict[str, Any]
-    estimate: Estimate | PairsEstimate | None
+    estimate: AnyEstimate | None
     edges: Edges | None
     wording: str
-    other: Estimate | PairsEstimate | None = None
+    other: AnyEstimate | None = None
 
 
 def recompute(release: AnyRelease, stated: Mapping[str, Any]) -> Recomputed:
@@ -106,7 +104,7 @@ def _recompute(release: AnyRelease, stated: Mapping[str, Any]) -> Recomputed:
 
 def _estimate(
     release: AnyRelease, options: Mapping[str, Any] | None, psd: str
-) -> Estimate | PairsEstimate | None:
+) -> AnyEstimate | None:
     if options is None:
         return None
     stated = dict(options)
@@ -115,13 +113,10 @@ def _estimate(
     return release.estimate(psd=psd, **stated)
 
 
-def _check_finite(estimate: Estimate | PairsEstimate, edges: Edges | None) -> None:
+def _check_finite(estimate: AnyEstimate, edges: Edges | None) -> None:
     """Refuse a release from which numbers follow that are not finite."""
-    if isinstance(estimate, PairsEstimate):
-        derived = [estimate.covariance_sparse.data, estimate.pair_standard_error]
-    else:
-        derived = [estimate.covariance, estimate.standard_error, *estimate.interval()]
-    derived += [estimate.location]
+    derived = [*estimate.interval(), estimate.deviations, estimate.location]
+    derived.append(estimate.entries()[2])
     if edges is not None:
         derived += [edges.value, edges.standard_error, edges.q_value]
     if not all(np.isfinite(numbers).all() for numbers in derived):

@@ -95,7 +95,7 @@ def _privacy_loss(card: Mapping[str, Any]) -> dict[str, Any]:
         parameters["delta"] = guarantee["delta"]
     return {
         "privacy_unit": guarantee["privacy_unit"]["is"],
-        "privacy_unit_details": f"The promise compares {guarantee['neighbors']['in_words']}.",
+        "privacy_unit_details": f"Neighbors: {guarantee['neighbors']['in_words']}.",
         "privacy_parameters": parameters,
         "privacy_parameters_details": guarantee["in_words"],
     }
@@ -127,17 +127,12 @@ def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
 def _estimate(estimate: Mapping[str, Any] | None) -> dict[str, str]:
     if estimate is None:
         return {"post_processing": "A rule of the curator's own, from the release alone."}
-    seen = estimate["smallest_detectable_correlation"]
     return {
         "post_processing": (
             f"Thresholding ({estimate['rule']}), then positive semi-definite by method "
             f"{estimate['psd']!r}; both from the release alone."
         ),
-        "utility": (
-            "No correlation would have been shown with probability one half."
-            if seen is None
-            else f"A correlation of {seen:.2g} would have been shown with probability one half."
-        ),
+        "utility": estimate["detectable_in_words"],
     }
 
 

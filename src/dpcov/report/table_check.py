@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.postprocess import Edges, Estimate, PairsEstimate
+from dpcov.postprocess import AnyEstimate, Edges
 from dpcov.report import tables
 from dpcov.report.tables import EDGES_HEADING, covariance_table, edge_rows, rows_of, write_rows
 
@@ -36,7 +36,6 @@ TOLERANCE = 1e-8
 _LONGEST_NUMBER = 32  # digits, sign, exponent and a comma
 _MARGIN = 1 << 16  # of a file beyond its cells
 
-AnyEstimate = Estimate | PairsEstimate
 Array = npt.NDArray[np.float64]
 
 
@@ -160,10 +159,7 @@ def _is_same_edge(found: Sequence[str], expected: Sequence[Any]) -> bool:
 def _differs(found: dict[str, Any], estimate: AnyEstimate) -> bool:
     """Compare columns of a table, as they were read, with those of the estimate."""
     expected = covariance_table(estimate)
-    whole: Any = (
-        estimate.covariance_sparse if isinstance(estimate, PairsEstimate) else estimate.covariance
-    )
-    deviation = np.sqrt(whole.diagonal())
+    deviation = estimate.deviations
     if len(deviation) > tables.MOST_COLUMNS:
         return _entries_differ(found, expected, deviation)
     (label, names), *columns = expected.items()

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MissingExtraError
-from dpcov.postprocess import Edges, Estimate, PairsEstimate
+from dpcov.postprocess import AnyEstimate, Edges
 
 __all__ = [
     "EDGES_HEADING",
@@ -32,8 +32,6 @@ MOST_COLUMNS = 2000
 """Beyond so many columns a covariance is written as a list of its entries that are not zero."""
 
 EDGES_HEADING = ("first", "second", "value", "standard_error", "q_value", "estimate")
-
-AnyEstimate = Estimate | PairsEstimate
 
 
 class Writes(Protocol):
@@ -79,22 +77,17 @@ def write_edges(edges: Edges, estimate: AnyEstimate, path: Path) -> None:
 def edge_rows(edges: Edges, estimate: AnyEstimate) -> Iterator[EdgeRow]:
     """Yield the rows of ``edges.csv``."""
     place = {name: number for number, name in enumerate(estimate.columns)}
-    matrix: Any = (
-        estimate.covariance_sparse if isinstance(estimate, PairsEstimate) else estimate.covariance
+    first, second = (
+        np.array([place[name] for name in names], dtype=np.intp)
+        for names in (edges.first, edges.second)
     )
-    for edge in edges:
-        entry = float(matrix[place[edge.first], place[edge.second]])
+    entries = estimate.entries_at(first, second).tolist()
+    for edge, entry in zip(edges, entries, strict=True):
         yield (text_of(edge.first), text_of(edge.second), *edge[2:], entry)
 
 
 def _entries(estimate: AnyEstimate, names: list[str]) -> Table:
-    if isinstance(estimate, PairsEstimate):
-        found = estimate.covariance_sparse.tocoo()
-        upper = found.row <= found.col
-        first, second, values = found.row[upper], found.col[upper], found.data[upper]
-    else:
-        first, second = np.nonzero(np.triu(estimate.covariance))
-        values = estimate.covariance[first, second]
+    first, second, values = estimate.entries()
     listed = np.array(names, dtype=object)
     return {
         "first": listed[first].tolist(),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcov.errors import FolderError, ReleaseFileError
+from dpcov.errors import FolderError, MissingExtraError, ReleaseFileError
 from dpcov.releases import Release
 from dpcov.report.card import CARD_VERSION
 from dpcov.report.card_file import (
@@ -226,6 +226,8 @@ def _compare_derived(
         )
     elif _TEXT_FILE in checked:
         differs[_TEXT_FILE] = _text_differs(folder / _TEXT_FILE, stated, computed)
+        if differs[_TEXT_FILE] is None:
+            notes.append(f"{_TEXT_FILE} was compared by digest alone: writing it needs jinja2")
     differs |= _compare_tables(folder, checked, computed)
     if computed.estimate is None:
         notes.append(
@@ -266,8 +268,8 @@ def _compare_tables(
     return differs
 
 
-def _text_differs(file: Path, stated: dict[str, Any], computed: Recomputed) -> bool:
-    """Return whether ``card.md`` does not say what the card says."""
+def _text_differs(file: Path, stated: dict[str, Any], computed: Recomputed) -> bool | None:
+    """Return whether ``card.md`` does not say what the card says; None without jinja2."""
     card = dict(computed.card)
     if computed.estimate is None:
         card["estimate"] = stated["estimate"]
@@ -276,6 +278,8 @@ def _text_differs(file: Path, stated: dict[str, Any], computed: Recomputed) -> b
     card["files"] = {name: digest for name, digest in card["files"].items() if name in early}
     try:
         expected = card_to_markdown(card).encode()
+    except MissingExtraError:
+        return None
     except (KeyError, TypeError, ValueError):
         return True
     return file.stat().st_size != len(expected) or file.read_bytes() != expected

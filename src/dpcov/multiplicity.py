@@ -1,0 +1,82 @@
+"""Many tests at once: what stands out among all pairs of columns.
+
+Owns both corrections, Bonferroni's and Benjamini and Hochberg's, for entries measured in
+their own standard deviations, and the count of the tests. Pure arithmetic: no data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FAMILY_ERROR", "bonferroni_cutoff", "count_pairs", "q_values", "two_sided_cutoff"]
+
+FAMILY_ERROR = 0.05
+"""The chance of any false pair, where one is said to stand out."""
+
+Array = npt.NDArray[np.float64]
+
+
+def count_pairs(n_columns: int) -> int:
+    """Return how many pairs of columns there are.
+
+    Examples
+    --------
+    >>> count_pairs(5)
+    10
+    """
+    return n_columns * (n_columns - 1) // 2
+
+
+def two_sided_cutoff(error: float) -> float:
+    """Return how many sd a normal entry exceeds, in size, with a given chance.
+
+    Examples
+    --------
+    >>> round(two_sided_cutoff(0.05), 2)
+    1.96
+    """
+    from scipy.special import ndtri
+
+    return -float(ndtri(error / 2))
+
+
+def bonferroni_cutoff(n_columns: int, *, error: float = FAMILY_ERROR) -> float:
+    """Return how many sd a pair must stand out so that any false one has a given chance.
+
+    Examples
+    --------
+    >>> round(bonferroni_cutoff(100), 2)
+    4.41
+    """
+    return two_sided_cutoff(error / max(1, count_pairs(n_columns)))
+
+
+def q_values(sizes: Array, *, n_tests: int) -> Array:
+    """Return the smallest false discovery rate at which each entry is on the list.
+
+    Parameters
+    ----------
+    sizes : ndarray
+        Absolute values in standard deviations: the largest of all, or all.
+    n_tests : int
+        How many there are in all. Those that are not given count as the least sure, with
+        p-value 1, which can only shorten the list.
+
+    Notes
+    -----
+    Benjamini and Hochberg (1995), with two-sided normal p-values.
+
+    Examples
+    --------
+    >>> q_values(np.array([5.0, 0.5, 3.0]), n_tests=100).round(4).tolist()
+    [0.0001, 1.0, 0.135]
+    """
+    from scipy.special import ndtr
+
+    # By size and not by p-value, which is 0 beyond 38 sd.
+    order = np.argsort(-sizes, kind="stable")
+    ranked = 2.0 * ndtr(-sizes[order]) * n_tests / np.arange(1, len(order) + 1)
+    result: Array = np.empty_like(ranked)
+    result[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1.0)
+    return result

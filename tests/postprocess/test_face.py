@@ -1,0 +1,137 @@
+"""What both kinds of estimates answer."""
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from dpcov.postprocess import CovarianceEstimate, Estimate, PairsEstimate
+from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
+
+LINKS = (0, 3, 0.6), (1, 2, -0.5)
+
+
+def test_a_pair_is_measured_by_its_correlation_whatever_the_scales():
+    scales = np.array([1.0, 2.0, 3.0, 1.5])
+    truth = truth_of(4, *LINKS) * np.outer(scales, scales)
+    pairs = estimate_of(truth, n_rows=100_000).trusted_pairs(1e-6)
+    assert sorted(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 3), (1, 2)]
+    expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
+    # Clipping takes some of it; in units of covariance they would be 0.9 and −3.
+    assert pairs.correlation == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize("center", ["private", "differences"])
+def test_units_of_columns_do_not_change_their_correlations(center):
+    pairs = scaled_estimate_of(truth_of(4, *LINKS), center=center).trusted_pairs(1e-6)
+    assert sorted(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 3), (1, 2)]
+    expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
+    assert pairs.correlation == pytest.approx(expected, abs=0.1)
+    assert ((pairs.low < pairs.correlation) & (pairs.correlation < pairs.high)).all()
+    assert (pairs.high - pairs.low < 0.2).all()
+
+
+@pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])
+def test_the_interval_is_around_the_correlation(make):
+    pairs = make(truth_of(6, *LINKS)).trusted_pairs(1e-3, 0.9)
+    assert len(pairs) == 2
+    assert (pairs.low < pairs.correlation).all()
+    assert (pairs.correlation < pairs.high).all()
+
+
+def test_pairs_of_a_release_of_pairs_are_its_edges():
+    estimate = pairs_estimate_of(truth_of(9, *LINKS, (4, 8, 0.4)), max_pairs=10)
+    pairs, edges = estimate.trusted_pairs(0.1), estimate.edges(0.1)
+    assert pairs.correlation == pytest.approx(edges.value)
+    assert [estimate.columns[place] for place in pairs.second] == list(edges.second)
+
+
+def test_both_kinds_give_the_correlations_of_the_estimate():
+    for estimate in (estimate_of(truth_of(6, *LINKS)), pairs_estimate_of(truth_of(6, *LINKS))):
+        kept = estimate.kept_correlations.toarray() + np.eye(6)
+        assert kept == pytest.approx(estimate.correlation)
+
+
+KINDS = [estimate_of, scaled_estimate_of, pairs_estimate_of]
+
+
+@pytest.mark.parametrize("kind", [Estimate, PairsEstimate])
+def test_an_estimate_is_made_with_names_alone(kind):
+    assert issubclass(kind, CovarianceEstimate)
+    assert all(field.kw_only for field in fields(kind))
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_the_same_question_has_one_answer(make):
+    estimate = make(truth_of(6, *LINKS))
+    assert estimate.edges(0.1) is estimate.edges(0.1)
+    assert estimate.trusted_pairs(0.1) is estimate.trusted_pairs(0.1, 0.95)
+    assert estimate.kept_correlations is estimate.kept_correlations
+    assert estimate.eigenvalues is estimate.eigenvalues
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_another_rate_has_another_answer(make):
+    estimate = make(truth_of(6, *LINKS))
+    assert len(estimate.edges(0.999)) > len(estimate.edges(1e-6))
+    wide, narrow = (estimate.trusted_pairs(1e-6, level) for level in (0.99, 0.5))
+    assert (wide.low < narrow.low).all()
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_an_answer_that_is_kept_cannot_be_changed(make):
+    estimate = make(truth_of(6, *LINKS))
+    edges, pairs = estimate.edges(0.1), estimate.trusted_pairs(0.1)
+    for numbers in (edges.value, edges.q_value, pairs.low, pairs.first, estimate.eigenvalues):
+        assert not numbers.flags.writeable
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_an_estimate_of_another_release_has_its_own_answers(make):
+    estimate = make(truth_of(6, *LINKS))
+    before = estimate.edges(0.1)
+    assert replace(estimate).edges(0.1) is not before
+    stored = pickle.loads(pickle.dumps(estimate))
+    assert np.array_equal(stored.edges(0.1).value, before.value)
+    assert not stored.covariance.flags.writeable
+
+
+@pytest.mark.parametrize("make", [estimate_of, scaled_estimate_of])
+def test_the_interval_of_a_pair_is_that_of_its_entry(make):
+    estimate = make(truth_of(6, *LINKS))
+    pairs = estimate.trusted_pairs(0.1, 0.9)
+    deviation = np.sqrt(estimate.noise.variances) * estimate.release.units.scale
+    unit = deviation[pairs.first] * deviation[pairs.second]
+    low, high = (end[pairs.first, pairs.second] for end in estimate.interval(0.9))
+    assert pairs.low * unit == pytest.approx(low, rel=1e-12)
+    assert pairs.high * unit == pytest.approx(high, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_the_pairs_that_are_kept_are_those_of_the_support(make):
+    estimate = make(truth_of(6, *LINKS))
+    assert estimate.pairs_kept == np.triu(estimate.support, k=1).sum()
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_entries_are_those_of_the_covariance(make):
+    estimate = make(truth_of(6, *LINKS))
+    first, second, values = estimate.entries()
+    rebuilt = np.zeros((6, 6))
+    rebuilt[first, second] = rebuilt[second, first] = values
+    assert np.array_equal(rebuilt, estimate.covariance)
+    assert np.array_equal(estimate.entries_at(first, second), values)
+    assert estimate.deviations**2 == pytest.approx(np.diag(estimate.covariance))
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_what_was_asked_makes_the_estimate_again(make):
+    estimate = make(truth_of(6, *LINKS))
+    again = estimate.release.estimate(psd=estimate.psd, **estimate.asked)
+    assert np.array_equal(again.covariance, estimate.covariance)
+
+
+def test_a_rule_of_the_callers_own_cannot_be_asked_for_again():
+    release = estimate_of(truth_of(3)).release
+    assert release.estimate(rule=lambda size, level: size, level=1.0).asked is None
