@@ -25,6 +25,12 @@ MADE = {
 }
 
 
+LOCAL = {
+    "local": {"mechanism": "gaussian", "delta": 1e-6},
+    "local cap": {"mechanism": "cap"},
+}
+
+
 def provenance(**changes):
     return lambda facts: facts["provenance"].update(changes)
 
@@ -45,9 +51,9 @@ def noise(factor, *names):
     return change
 
 
-def step(called, **changes):
+def event(called, **changes):
     def change(facts):
-        for each in facts["provenance"]["steps"]:
+        for each in facts["provenance"]["events"]:
             if each["name"] == called:
                 each.update({key: value(each[key]) for key, value in changes.items()})
 
@@ -56,10 +62,44 @@ def step(called, **changes):
 
 def drop(name):
     def change(facts):
-        steps = facts["provenance"]["steps"]
-        facts["provenance"]["steps"] = [each for each in steps if each["name"] != name]
+        events = facts["provenance"]["events"]
+        facts["provenance"]["events"] = [each for each in events if each["name"] != name]
 
     return change
+
+
+def becomes(called, **facts):
+    """Put another event in the place of one."""
+
+    def change(header):
+        events = header["provenance"]["events"]
+        header["provenance"]["events"] = [
+            {"name": called} | facts if each["name"] == called else each for each in events
+        ]
+
+    return change
+
+
+def more(*events):
+    def change(facts):
+        facts["provenance"]["events"] = [*events, *facts["provenance"]["events"]]
+
+    return change
+
+
+def all_of(*changes):
+    def change(facts):
+        for each in changes:
+            each(facts)
+
+    return change
+
+
+def backwards(facts):
+    facts["provenance"]["events"].reverse()
+
+
+TINY = 1e-9  # far beyond rounding, and less than any forger would take
 
 
 FORGERIES = [
@@ -69,10 +109,31 @@ FORGERIES = [
     ("plain", provenance(rows_per_unit=2)),
     ("plain", provenance(center="differences")),
     ("plain", provenance(center="private")),
-    ("plain", provenance(steps=[])),
-    ("plain", step("moments", rho=lambda rho: rho * 1.1)),
-    ("plain", step("moments", kind=lambda kind: "selection")),
-    ("plain", step("moments", name=lambda name: "scales")),
+    ("plain", noise(1 - TINY, "off_diagonal", "diagonal")),
+    ("plain", noise(1 + TINY, "off_diagonal", "diagonal")),
+    ("plain", provenance(events=[])),
+    ("plain", provenance(events={})),
+    ("plain", event("moments", multiplier=lambda m: m * 0.95)),
+    ("plain", event("moments", multiplier=lambda m: m * (1 - TINY))),
+    ("plain", event("moments", multiplier=lambda m: m * 1.1)),
+    ("plain", event("moments", multiplier=lambda m: float("inf"))),
+    ("plain", event("moments", multiplier=lambda m: float("nan"))),
+    ("plain", event("moments", multiplier=str)),
+    ("plain", becomes("moments", kind="selection", range=0.1, count=1)),
+    ("plain", becomes("moments", kind="pure", epsilon=1e-9)),
+    ("plain", becomes("moments", kind="laplace", scale=3.0)),
+    ("plain", becomes("moments", kind="gaussian", multiplier=4.3, rho=0.01)),
+    ("plain", event("moments", name=lambda name: "scales")),
+    ("plain", more({"kind": "gaussian", "name": "moments", "multiplier": 1e9})),
+    ("plain", more({"kind": "pure", "name": "radius", "epsilon": 1e-9})),
+    # Less noise, and events that say so: they do not pay any more.
+    (
+        "plain",
+        all_of(
+            noise(1 - TINY, "off_diagonal", "diagonal"),
+            event("moments", multiplier=lambda m: m * (1 - TINY)),
+        ),
+    ),
     ("mean", noise(0.99, "mean")),
     ("mean", provenance(constant=0)),
     ("mean", provenance(constant=1 << 21)),
@@ -84,10 +145,18 @@ FORGERIES = [
     ("adaptive", noise(0.99, "off_diagonal", "diagonal")),
     ("adaptive", provenance(trace=100.0)),
     ("adaptive", drop("moments")),
-    ("adaptive", step("scales", rho=lambda rho: rho * 2)),
-    ("adaptive", step("trace", rho=lambda rho: rho * 20)),
-    ("adaptive", step("radius", rho=lambda rho: rho * 20)),
-    ("adaptive", step("radius in these scales", rho=lambda rho: rho * 20)),
+    ("adaptive", event("scales", multiplier=lambda m: m * 0.7)),
+    ("adaptive", event("scales", multiplier=lambda m: m * (1 - 1e-6))),
+    ("adaptive", event("trace", multiplier=lambda m: m * 0.2)),
+    ("adaptive", event("radius", range=lambda r: r * 4.5)),
+    ("adaptive", event("radius", count=lambda count: 2)),
+    ("adaptive", event("radius", count=lambda count: 1.0)),
+    ("adaptive", event("radius in these scales", range=lambda r: r * 4.5)),
+    ("adaptive", event("radius in these scales", range=lambda r: r * (1 + 1e-6))),
+    ("adaptive", drop("radius")),
+    ("adaptive", drop("scales")),
+    ("adaptive", backwards),
+    ("adaptive", noise(1 - TINY, "off_diagonal", "diagonal")),
     ("adaptive", drop("trace")),
     ("plain", provenance(trace=1e-12)),
     ("plain", provenance(missing="drop")),
@@ -95,6 +164,20 @@ FORGERIES = [
     ("mean", provenance(trace=1e-12)),
     ("differences", provenance(rows_per_unit=2)),
     ("units", provenance(rows_per_unit=4)),
+    ("plain", noise(1 - TINY, "off_diagonal")),
+    ("mean", noise(1 - TINY, "mean")),
+    ("local", provenance(events=[])),
+    ("local", event("report", multiplier=lambda m: m * 0.95)),
+    ("local", event("report", multiplier=lambda m: m * (1 + TINY))),
+    ("local", event("report", name=lambda name: "moments")),
+    ("local", becomes("report", kind="pure", epsilon=0.5)),
+    ("local", more({"kind": "gaussian", "name": "report", "multiplier": 1e9})),
+    ("local", noise(1 - TINY, "off_diagonal", "diagonal")),
+    ("local cap", provenance(events=[])),
+    ("local cap", event("report", epsilon=lambda epsilon: epsilon * 0.99)),
+    ("local cap", event("report", epsilon=lambda epsilon: epsilon * (1 + TINY))),
+    ("local cap", becomes("report", kind="gaussian", multiplier=100.0)),
+    ("local cap", noise(0.99, "off_diagonal", "diagonal")),
     ("local", provenance(rows_per_unit=2)),
     ("local", provenance(center="differences")),
     ("local", provenance(trace=1.0)),
@@ -109,12 +192,11 @@ def folder(tmp_path_factory):
         table = PEOPLE if "unit" in options else ROWS
         release = dpcov.release(table, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 3.0} | options)
         release.save(folder / f"{name}.npz")
-    plan = dpcov.local.Plan(
-        columns=["a", "b"], row_norm=1.0, epsilon=1.0, mechanism="gaussian", delta=1e-6
-    )
-    collector = dpcov.local.Collector(plan)
-    collector.add(dpcov.local.randomize(np.array([0.1, 0.2]), plan))
-    collector.release().save(folder / "local.npz")
+    for name, options in LOCAL.items():
+        plan = dpcov.local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, **options)
+        collector = dpcov.local.Collector(plan)
+        collector.add(dpcov.local.randomize(np.array([0.1, 0.2]), plan))
+        collector.release().save(folder / f"{name}.npz")
     return folder
 
 
@@ -135,7 +217,7 @@ def test_a_forged_file_is_refused(folder, tmp_path, name, change):
         dpcov.Release.load(tmp_path / "forged.npz")
 
 
-@pytest.mark.parametrize("name", [*MADE, "local"])
+@pytest.mark.parametrize("name", [*MADE, *LOCAL])
 def test_a_file_that_is_only_sealed_again_is_read(folder, tmp_path, name):
     forge(folder / f"{name}.npz", tmp_path / "same.npz", lambda facts: None)
     assert dpcov.Release.load(tmp_path / "same.npz") == dpcov.Release.load(folder / f"{name}.npz")

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.privacy import ApproxDP, NoPromise, PureDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Gaussian, NoPromise, PureDP, Selection
 from dpcov.report.facts import odds, provenance, what_was_released
 from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 
@@ -39,7 +38,7 @@ class Future:
     version: str = "9"
     private_radius: float = 2.5
     centers: np.ndarray = field(default_factory=lambda: np.arange(1000.0))
-    steps: tuple = (Step("scales", 0.125), Step("moments", 0.5))
+    events: tuple = (Gaussian("scales", 2.0), Gaussian("moments", 1.0))
     nothing: None = None
     empty: tuple = ()
 
@@ -48,9 +47,11 @@ def test_a_field_that_is_new_is_listed_under_its_name():
     assert dict(provenance(Future()))["private radius"] == "2.5"
 
 
-def test_steps_say_what_they_cost():
-    listed = dict(provenance(Future()))
-    assert listed["cost of each step (zCDP)"] == "scales ρ = 0.125, moments ρ = 0.5"
+def test_events_say_what_was_done():
+    listed = dict(provenance(Future()))["what cost privacy"]
+    assert listed == (
+        "scales: Gaussian noise of 2 sensitivities, moments: Gaussian noise of 1 sensitivities"
+    )
 
 
 def test_a_long_list_is_shortened_and_counted():
@@ -108,9 +109,9 @@ def test_a_released_mean_says_its_noise():
 
 
 def test_a_selection_is_told_from_noise():
-    steps = (Step("radius", 0.001, "selection"), Step("moments", 0.5))
-    listed = dict(provenance(Future(steps=steps)))["cost of each step (zCDP)"]
-    assert listed == "radius ρ = 0.001 (selection), moments ρ = 0.5"
+    events = (Selection("radius", 0.1), Gaussian("moments", 5.0))
+    listed = dict(provenance(Future(events=events)))["what cost privacy"]
+    assert listed.startswith("radius: a choice with a privacy loss of range 0.1, moments: ")
 
 
 def test_the_odds_are_about_all_rows_of_a_unit():

@@ -317,9 +317,10 @@ def test_a_rule_of_ones_own_is_said_to_be_beyond_verification(tmp_path):
     assert found.edges == ()
 
 
-def test_a_card_of_the_first_version_asks_for_a_new_folder(folder):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_card_of_an_earlier_version_asks_for_a_new_folder(folder, version):
     card = forger.read(folder)
-    card["version"] = 1
+    card["version"] = version
     forger.seal(folder, card)
     with pytest.raises(FolderError, match="Write the folder anew"):
         verify_folder(folder)

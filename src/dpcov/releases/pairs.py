@@ -15,9 +15,8 @@ import numpy.typing as npt
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.privacy import ApproxDP
-from dpcov.privacy.composition import Step
-from dpcov.releases.published import Published, state_domain
+from dpcov.privacy import ApproxDP, Event
+from dpcov.releases.published import Published, check_events, state_domain
 
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
@@ -49,8 +48,8 @@ class PairsProvenance:
         The scale of the Gumbel noise of the selection, in counts; 0 if all were taken.
     row_norm, cell_bound : float or None
         The clipping of the rows and cells behind released variances.
-    steps : tuple of Step
-        What each step cost.
+    events : tuple of Event
+        What was done that costs privacy, in order.
     missing : {"refuse", "center"}
         What was done with missing cells.
     rows_per_unit : int, default 1
@@ -65,7 +64,7 @@ class PairsProvenance:
     selection_scale: float
     row_norm: float | None
     cell_bound: float | None
-    steps: tuple[Step, ...]
+    events: tuple[Event, ...]
     missing: str = "refuse"
     rows_per_unit: int = 1
 
@@ -74,6 +73,7 @@ class PairsProvenance:
         check_choice("missing", self.missing, ("refuse", "center"))
         check_count("max_pairs", self.max_pairs, low=1)
         check_count("rows_per_unit", self.rows_per_unit, low=1)
+        check_events(self.events)
         state_domain(self)
         check_number("selection scale", self.selection_scale, low=0, high=math.inf, open_low=False)
         for name in ("row_norm", "cell_bound"):

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count
-from dpcov.privacy import ApproxDP, NoPromise, Promise, PureDP
+from dpcov.privacy import ApproxDP, Event, NoPromise, Promise, PureDP
+from dpcov.privacy.accounting import event_shares
 
 if TYPE_CHECKING:
     from typing import Protocol
-
-    from dpcov.privacy.composition import Step
 
     class _Made(Protocol):
         @property
@@ -27,10 +26,16 @@ if TYPE_CHECKING:
         def missing(self) -> str: ...
 
         @property
-        def steps(self) -> tuple[Step, ...]: ...
+        def events(self) -> tuple[Event, ...]: ...
 
 
-__all__ = ["Published", "state_domain"]
+__all__ = ["Published", "check_events", "state_domain"]
+
+
+def check_events(events: object) -> None:
+    """Refuse what is no tuple of events."""
+    if not isinstance(events, tuple) or any(not isinstance(event, Event) for event in events):
+        raise ParameterError("events must be a tuple of events of dpcov.privacy.")
 
 
 def state_domain(made: _Made) -> None:
@@ -89,8 +94,21 @@ class Published:
         return self.provenance.calibrated_for
 
     @property
+    def events(self) -> tuple[Event, ...]:
+        """What was done that costs privacy, in order: for `dpcov.privacy.compose`, or a ledger.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
+        >>> [(event.name, round(event.multiplier, 3)) for event in release.events]
+        [('moments', 4.225)]
+        """
+        return self.provenance.events
+
+    @property
     def shares(self) -> dict[str, float]:
-        """What each step cost, as a share of the whole: they add up to 1.
+        """What each event costs in zCDP, as a share of the whole: they add up to 1.
 
         Examples
         --------
@@ -101,9 +119,9 @@ class Published:
         >>> {name: round(share, 2) for name, share in release.shares.items()}
         {'radius': 0.05, 'moments': 0.95}
         """
-        steps = self.provenance.steps
-        whole = sum(step.rho for step in steps)
-        return {step.name: step.rho / whole for step in steps}
+        events = self.events
+        names = [event.name for event in events]
+        return dict(zip(names, event_shares(events), strict=True))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to an ``.npz`` file that holds no pickled object.

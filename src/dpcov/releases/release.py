@@ -17,9 +17,8 @@ import numpy.typing as npt
 from dpcov.columns import Units
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.privacy import ApproxDP, Cap, PureDP
-from dpcov.privacy.composition import Step
-from dpcov.releases.published import Published, state_domain
+from dpcov.privacy import ApproxDP, Cap, Event, PureDP
+from dpcov.releases.published import Published, check_events, state_domain
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
@@ -121,8 +120,8 @@ class Provenance:
         What was done with missing cells.
     rows_per_unit : int, default 1
         How many rows of each privacy unit were used at most.
-    steps : tuple of Step
-        What was paid for, in order.
+    events : tuple of Event
+        What was done that costs privacy, in order.
     """
 
     version: str
@@ -136,7 +135,7 @@ class Provenance:
     trace: float | None = None
     missing: str = "refuse"
     rows_per_unit: int = 1
-    steps: tuple[Step, ...] = ()
+    events: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
         check_number("row_norm", self.row_norm, low=0, high=math.inf)
@@ -149,6 +148,7 @@ class Provenance:
             check_number("trace", self.trace, low=0, high=math.inf)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
+        check_events(self.events)
         state_domain(self)
 
 
@@ -298,6 +298,8 @@ class Release(Published):
             The file is truncated, altered, or not a release.
         FutureSchemaError
             The file was written by a newer version of dpcov.
+        PastSchemaError
+            The file was written before files had what this version of dpcov needs.
         """
         from dpcov.releases.formats import read_release
 

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 2
+CARD_VERSION = 3
 INFINITE = "infinite"
 """A level for which JSON has no number."""
 
@@ -135,7 +135,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 2}
+    {'const': 3}
     """
     text = package_files("dpcov.report").joinpath("card_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)

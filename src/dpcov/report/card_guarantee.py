@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dpcov.privacy import ApproxDP, Neighbors, PureDP
+from dpcov.privacy import ApproxDP, Approximate, Gaussian, Neighbors, Pure, PureDP
+from dpcov.privacy.accounting import events_rho
 from dpcov.releases import PairsRelease, Release
 
 __all__ = ["describe_guarantee", "known_limits"]
@@ -22,7 +23,7 @@ def describe_guarantee(release: Release | PairsRelease) -> dict[str, Any]:
     made = release.provenance.calibrated_for
     unit = made.unit if isinstance(made, ApproxDP) else None
     rho = _total_cost(release)
-    only_gaussian = all(step.kind == "gaussian" for step in release.provenance.steps)
+    only_gaussian = all(isinstance(event, Gaussian) for event in release.events)
     return {
         # With a seed the noise can be taken away again: what follows is not promised.
         "holds": not release.simulated,
@@ -64,9 +65,9 @@ def _unit_in_words(made: ApproxDP | PureDP, unit: str | None) -> str:
 
 
 def _total_cost(release: Release | PairsRelease) -> float | None:
-    """Return what all steps cost together in zCDP; None where no account is kept in it."""
-    steps = release.provenance.steps
-    return sum(step.rho for step in steps) * _UP if steps else None
+    """Return what all events cost together in zCDP; None where a promise says it better."""
+    stated = any(isinstance(event, (Pure, Approximate)) for event in release.events)
+    return None if stated or not release.events else events_rho(release.events) * _UP
 
 
 def _not_protected(release: Release | PairsRelease, unit: str | None) -> list[str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpcov.privacy import Selection, event_to_dict
+from dpcov.privacy.accounting import event_shares
 from dpcov.releases import LOCAL_CAP, PairsProvenance, PairsRelease, Provenance, Release
 
 __all__ = ["describe_mechanism", "describe_reading"]
@@ -31,7 +33,7 @@ _SEEDED = "from a seed: a simulation, which protects nobody"
 
 def describe_reading(release: Release | PairsRelease) -> dict[str, Any]:
     """Return what was done to cells and rows: centers, scales, clipping, grid, missing cells."""
-    made, names = release.provenance, [step.name for step in release.provenance.steps]
+    made, names = release.provenance, [event.name for event in release.events]
     scales = "none" if release.units.is_plain else "stated"
     norm_is = "not used" if made.row_norm is None else "stated"
     if any(name.startswith("radius") for name in names):
@@ -51,22 +53,16 @@ def describe_reading(release: Release | PairsRelease) -> dict[str, Any]:
 
 
 def describe_mechanism(release: Release | PairsRelease) -> dict[str, Any]:
-    """Return the steps with their shares and costs, the noise, and where it came from."""
+    """Return the events with their shares, the noise, and where it came from."""
     made = release.provenance
-    whole = sum(step.rho for step in made.steps)
     cap = made.mechanism == LOCAL_CAP
-    selects = any(step.kind == "selection" for step in made.steps)
+    selects = any(isinstance(event, Selection) for event in release.events)
     sampler = _CAP_SAMPLER if cap else _SAMPLER + (f"; {_TOP_K}" if selects else "")
     return {
         "name": made.mechanism,
-        "steps": [
-            {
-                "name": step.name,
-                "kind": step.kind,
-                "rho": step.rho,
-                "share": step.rho / whole,
-            }
-            for step in made.steps
+        "events": [
+            event_to_dict(event) | {"share": share}
+            for event, share in zip(release.events, event_shares(release.events), strict=True)
         ],
         "noise": _pair_noise(release) if isinstance(release, PairsRelease) else _noise(release),
         "sampler": _SEEDED if release.simulated else sampler,

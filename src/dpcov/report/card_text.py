@@ -157,9 +157,9 @@ def _how(card: Mapping[str, Any]) -> Iterator[str]:
         )
     yield f"- Where it comes from: {_plain(mechanism['sampler'])}."
     yield f"- {_plain(mechanism['floating_point'])}"
-    if len(mechanism["steps"]) > 1:
+    if len(mechanism["events"]) > 1:
         shares = ", ".join(
-            f"{_plain(step['name'])} {step['share']:.0%}" for step in mechanism["steps"]
+            f"{_plain(event['name'])} {event['share']:.0%}" for event in mechanism["events"]
         )
         yield f"- The budget went to: {shares}."
     yield ""

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcov.privacy import ApproxDP, Neighbors, Promise, PureDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Event, Neighbors, Promise, PureDP
 from dpcov.releases import PairsRelease, Release
 
 __all__ = ["Fact", "odds", "provenance", "what_was_released"]
@@ -53,7 +52,7 @@ _LABELS = {
     "rows_per_unit": "rows of each unit used, at most",
     "max_pairs": "pairs asked for",
     "selection_scale": "noise of the selection",
-    "steps": "cost of each step (zCDP)",
+    "events": "what cost privacy",
 }
 
 
@@ -117,14 +116,14 @@ def _scaling(release: Release | PairsRelease) -> list[Fact]:
     """Say in which units clipping and noise are stated, if not in the columns' own."""
     if release.units.is_plain:
         return []
-    learned = any(step.name == "scales" for step in release.provenance.steps)
+    learned = any(event.name == "scales" for event in release.events)
     how = "by scales that were learned and paid for" if learned else "by public facts"
     return [("units", f"columns scaled {how}; clipping and noise are in these units")]
 
 
 def _clipping(release: Release) -> list[Fact]:
     made = release.provenance
-    chosen = any(step.name.startswith("radius") for step in made.steps)
+    chosen = any(event.name.startswith("radius") for event in made.events)
     text = f"{made.row_norm:.6g}{', chosen privately and paid for' if chosen else ''}"
     if made.trace is None:
         return [("rows clipped to norm", text)]
@@ -193,9 +192,8 @@ def _in_words(value: Any) -> str:
     """Return a public value as text, long sequences shortened."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, Step):
-        selects = " (selection)" if value.kind == "selection" else ""
-        return f"{value.name} ρ = {value.rho:.4g}{selects}"
+    if isinstance(value, Event):
+        return f"{value.name}: {value.in_words}"
     if isinstance(value, (str, int, Promise)):
         return str(value)
     if is_dataclass(value):
