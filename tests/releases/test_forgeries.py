@@ -223,6 +223,23 @@ def test_a_file_that_is_only_sealed_again_is_read(folder, tmp_path, name):
     assert dpcov.Release.load(tmp_path / "same.npz") == dpcov.Release.load(folder / f"{name}.npz")
 
 
+@pytest.mark.claim("P21")
+@pytest.mark.parametrize("name", [*MADE, *LOCAL])
+@pytest.mark.parametrize("share", [0.5, 1 - 1e-6])
+def test_events_that_are_true_to_their_noise_must_pay(folder, tmp_path, name, share):
+    """All is as the mechanism does it, but for a promise that is a little too strong."""
+
+    def change(facts):
+        promised = facts["provenance"]["calibrated_for"]
+        promised["epsilon"] *= share
+        facts["promise"] = facts["promise"].replace("(1,", f"({promised['epsilon']},")
+        facts["promise"] = facts["promise"].replace("1-dif", f"{promised['epsilon']}-dif")
+
+    forge(folder / f"{name}.npz", tmp_path / "forged.npz", change)
+    with pytest.raises(CorruptFileError, match="its noise does not pay for its promise"):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
 def test_differences_cannot_promise_add_remove(folder, tmp_path):
     def change(facts):
         facts["provenance"]["calibrated_for"]["neighbors"] = "add-remove"

@@ -62,8 +62,8 @@ def compose(
 
     Notes
     -----
-    Claim P21. Parts may be chosen by what other parts returned, but which noise each gets must
-    be fixed beforehand or counted here; the people are the same, or some of them.
+    Claim P21. What is asked may follow from earlier answers; how much noise it gets must be
+    fixed before the first of them.
 
     Examples
     --------
