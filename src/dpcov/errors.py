@@ -8,7 +8,8 @@
     │   └── MissingValueError                      … because a cell is missing or infinite
     ├── ReleaseFileError       (ValueError)        a file that is not a release
     │   ├── CorruptFileError                       … truncated, altered, or of another kind
-    │   └── FutureSchemaError                      … written by a newer version
+    │   ├── FutureSchemaError                      … written by a newer version
+    │   └── PastSchemaError                        … written by a version that is too old
     ├── FolderError            (ValueError)        a folder to publish, not as it should be
     ├── PlanError              (ValueError)        a text that is not a plan of the local model
     ├── ReportError            (ValueError)        bytes that cannot be counted as a report
@@ -51,6 +52,7 @@ __all__ = [
     "MissingValueError",
     "NothingDetectableWarning",
     "ParameterError",
+    "PastSchemaError",
     "PlanError",
     "ReleaseFileError",
     "ReportError",
@@ -86,6 +88,10 @@ class CorruptFileError(ReleaseFileError):
 
 class FutureSchemaError(ReleaseFileError):
     """A file was written with a schema that this version does not know."""
+
+
+class PastSchemaError(ReleaseFileError):
+    """A file was written with a schema that this version does not read any more."""
 
 
 class FolderError(DpcovError, ValueError):

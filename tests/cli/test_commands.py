@@ -179,7 +179,7 @@ def test_everything_that_can_be_learned_is_learned_and_paid_for(rows, tmp_path):
     learn = ("--private-radius", "--radius-share", 0.3, "--private-scales")
     result = run("release", rows, *PROMISE, *learn, "--out", tmp_path / "out", "--json")
     card = json.loads(result.stdout)["card"]
-    names = [step["name"] for step in card["mechanism"]["steps"]]
+    names = [event["name"] for event in card["mechanism"]["events"]]
     assert names == ["radius", "scales", "radius in these scales", "moments"]
 
 

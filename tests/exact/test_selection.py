@@ -12,7 +12,8 @@ from scipy import stats
 from dpcov.exact import selection
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.selection import select_largest
-from dpcov.privacy.composition import selection_scale, selection_step
+from dpcov.privacy import Selection
+from dpcov.privacy.zcdp import selection_scale, zcdp_cost
 
 SCORES = np.array([0, 3, 3, 7, 9, 2], dtype=np.int32)
 COUNT, SCALE, RUNS = 3, 3.0, 12_000
@@ -209,7 +210,7 @@ def test_all_are_returned_when_there_are_no_more():
 @given(st.integers(1, 10**6), st.sampled_from([1, 2]), st.floats(1e-9, 100))
 def test_the_scale_costs_no_more_than_asked_and_nearly_as_much(count, sensitivity, rho):
     scale = selection_scale(count=count, sensitivity=sensitivity, rho=rho)
-    cost = selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho
+    cost = zcdp_cost(Selection("selection", 2 * sensitivity / scale, count))
     assert rho * (1 - 1e-9) < cost <= rho
 
 

@@ -239,7 +239,7 @@ def test_a_file_with_less_noise_than_its_promise_is_refused(plan, part, tmp_path
     facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
     weaker = dpcov.Release(**(facts | {"noise_scale": dpcov.NoiseScale(**noise)}))
     weaker.save(tmp_path / "weaker.npz")
-    with pytest.raises(CorruptFileError, match="does not pay"):
+    with pytest.raises(CorruptFileError, match="not that of its events"):
         dpcov.Release.load(tmp_path / "weaker.npz")
 
 

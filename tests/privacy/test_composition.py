@@ -1,240 +1,141 @@
-"""Claim P9: what steps cost, and how costs become a promise."""
+"""Several releases of the same people: what is promised to them."""
 
-import math
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+import dpcov
 from dpcov.errors import ParameterError
-from dpcov.privacy import composition, gaussian_delta
-from dpcov.privacy.composition import (
-    Step,
-    gaussian_step,
-    selection_step,
-    zcdp_budget,
-    zcdp_delta,
+from dpcov.privacy import (
+    ApproxDP,
+    Approximate,
+    Gaussian,
+    NoPromise,
+    Pure,
+    PureDP,
+    Selection,
+    compose,
+    events_delta,
+    gaussian_epsilon,
+    gaussian_scale,
 )
-from wiring.planting import plant
 
-PROMISES = [(0.01, 1e-5), (0.1, 1e-6), (1.0, 1e-5), (1.0, 0.3), (4.0, 1e-9), (10.0, 1e-3)]
-
-
-@pytest.mark.claim("P9")
-@given(st.floats(1e-3, 50), st.floats(1e-30, 0.5))
-def test_the_budget_is_never_beyond_the_promise_and_nearly_all_of_it(epsilon, delta):
-    rho = zcdp_budget(epsilon=epsilon, delta=delta)
-    assert composition._log_delta(rho, epsilon) <= math.log(delta)
-    assert zcdp_delta(rho=rho * (1 + 1e-6), epsilon=epsilon) > delta
+ROWS = np.random.default_rng(0).normal(size=(300, 3))
+NOISE = Gaussian("moments", gaussian_scale(epsilon=1.0, delta=1e-6))
+WEAK = ApproxDP(1.0, 1e-6, "replace")
 
 
-@pytest.mark.claim("P9")
-@pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
-def test_opendp_agrees_with_the_conversion(epsilon, delta):
-    dp = pytest.importorskip("opendp.prelude")
-    dp.enable_features("contrib")
-    rho = zcdp_budget(epsilon=epsilon, delta=delta)
-    gaussian = dp.m.make_gaussian(
-        dp.atom_domain(T=float, nan=False),
-        dp.absolute_distance(T=float),
-        scale=math.sqrt(1 / (2 * rho)),
-    )
-    theirs = dp.c.make_zCDP_to_approxDP(gaussian).map(1.0).epsilon(delta)
-    assert theirs == pytest.approx(epsilon, rel=1e-9)
+def made(**options):
+    return dpcov.release(ROWS, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 2.0} | options)
 
 
-@pytest.mark.claim("P9")
-@pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
-def test_dp_accounting_agrees_with_the_conversion(epsilon, delta):
-    from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
-
-    rho = zcdp_budget(epsilon=epsilon, delta=delta)
-    orders = 1 + np.geomspace(1e-3, 1e6, 20_000)
-    theirs, _ = compute_epsilon(orders, orders * rho, delta)
-    assert theirs == pytest.approx(epsilon, rel=1e-4)
-    assert theirs > epsilon * (1 - 1e-9)
+@pytest.mark.claim("P21")
+def test_promises_alone_add_up():
+    assert compose(WEAK, WEAK) == ApproxDP(2.0, 2e-6, "replace")
+    assert compose(PureDP(0.5, "local"), PureDP(0.25, "local")) == PureDP(0.75, "local")
 
 
-@pytest.mark.claim("P9")
-@pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
-def test_the_gaussian_mechanism_needs_no_more_than_zcdp_says(epsilon, delta):
-    rho = zcdp_budget(epsilon=epsilon, delta=delta)
-    assert gaussian_delta(epsilon=epsilon, scale=math.sqrt(1 / (2 * rho))) <= delta
+@pytest.mark.claim("P21")
+def test_sums_are_rounded_up():
+    ten = compose(*[PureDP(0.1, "replace")] * 10)
+    assert Fraction(ten.epsilon) >= 10 * Fraction(0.1) > Fraction(np.nextafter(ten.epsilon, 0))
 
 
-def renyi(p, q, order):
-    return math.log(sum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True))) / (
-        order - 1
-    )
+@pytest.mark.claim("P21")
+def test_events_of_two_releases_cost_less_than_their_promises():
+    both = compose(made(), made(), delta=2e-6)
+    assert 1.4 < both.epsilon < 1.5
+    assert both == compose(made().events, NOISE, delta=2e-6, neighbors="replace", complete=True)
 
 
-def exponential(scores, scale):
-    weights = np.exp(np.array(scores) / scale)
-    return weights / weights.sum()
+@pytest.mark.claim("P21")
+def test_gaussians_alone_are_exact():
+    both = compose(NOISE, NOISE, delta=2e-6, neighbors="replace")
+    exact = gaussian_epsilon(delta=2e-6, scale=NOISE.multiplier / 2**0.5)
+    assert exact <= both.epsilon * (1 + 1e-12)
+    assert both.epsilon == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.claim("P9")
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 2)), min_size=2, max_size=5),
-    st.floats(0.5, 20),
-    st.floats(1.01, 50),
-)
-def test_a_round_of_selection_costs_no_more_than_stated(moves, scale, order):
-    before = [score for score, _ in moves]
-    after = [score + move for score, move in moves]
-    cost = selection_step("", count=1, sensitivity=2, scale=scale).rho
-    divergence = renyi(exponential(before, scale), exponential(after, scale), order)
-    assert divergence <= cost * order * (1 + 1e-9)
+@pytest.mark.claim("P21")
+def test_what_is_promised_is_what_the_events_pay_for():
+    parts = [NOISE, Selection("radius", 0.2), Pure("report", 0.1), Approximate("tool", 0.3, 1e-8)]
+    promise = compose(parts, delta=1e-5, neighbors="add-remove")
+    assert events_delta(parts, epsilon=promise.epsilon) <= 1e-5
+    assert events_delta(parts, epsilon=promise.epsilon * (1 - 1e-9)) > 1e-5
 
 
-def test_half_the_cost_of_a_selection_would_be_too_little():
-    scale, order = 20.0, 1.5
-    cost = selection_step("", count=1, sensitivity=2, scale=scale).rho / 2
-    before, after = exponential([10, 10], scale), exponential([12, 8], scale)
-    assert renyi(before, after, order) > cost * order
+def test_kinds_of_parts_may_be_mixed():
+    promise = compose(WEAK, made(), made().events, delta=1e-5, neighbors="replace")
+    assert 1.9 < promise.epsilon < 3.0
 
 
-def test_a_gaussian_step_costs_half_the_squared_ratio():
-    assert gaussian_step("", sensitivity=3.0, scale=6.0).rho == pytest.approx(0.125, rel=1e-9)
-    assert gaussian_step("", sensitivity=3.0, scale=6.0).rho >= 0.125
+def test_selections_are_pure_when_no_delta_is_stated():
+    choices = Selection("selection", 0.25, 4)
+    assert compose(choices, neighbors="replace") == PureDP(1.0, "replace")
 
 
-def test_opendp_charges_the_same_for_a_selection():
-    dp = pytest.importorskip("opendp.prelude")
-    dp.enable_features("contrib")
-    for count, sensitivity in ((1, 2), (10, 1), (200, 2)):
-        theirs = dp.m.make_noisy_top_k(
-            dp.vector_domain(dp.atom_domain(T="i32")),
-            dp.linf_distance(T="i32"),
-            dp.zero_concentrated_divergence(),
-            k=count,
-            scale=37.5,
-        ).map(sensitivity)
-        ours = selection_step("", count=count, sensitivity=sensitivity, scale=37.5).rho
-        assert ours == pytest.approx(theirs, rel=1e-9)
+def test_with_a_delta_many_pure_parts_cost_less_than_their_sum():
+    many = [PureDP(0.1, "replace")] * 100
+    assert compose(*many, delta=1e-6).epsilon < 5.5 < compose(*many).epsilon
 
 
-@pytest.mark.parametrize(
-    ("function", "keywords"),
-    [
-        (zcdp_budget, {"epsilon": 0, "delta": 1e-6}),
-        (zcdp_budget, {"epsilon": 1, "delta": 0}),
-        (zcdp_budget, {"epsilon": 1, "delta": 1}),
-        (zcdp_delta, {"rho": 0, "epsilon": 1}),
-        (Step, {"name": 3, "rho": 1.0}),
-        (Step, {"name": "values", "rho": -1.0}),
-    ],
-)
-def test_impossible_numbers_are_refused(function, keywords):
-    with pytest.raises(ParameterError):
-        function(**keywords)
+def test_a_promise_among_complete_tables_stays_one():
+    assert compose(made(missing="refuse"), made(missing="center"), delta=1e-5).complete
+    assert not compose(made(missing="center"), delta=1e-5).complete
 
 
-@pytest.mark.claim("P9")
-@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.integers(1, 10**6))
-def test_costs_are_rounded_up(sensitivity, scale, count):
-    ratio = Fraction(sensitivity) / Fraction(scale)
-    assert gaussian_step("", sensitivity=sensitivity, scale=scale).rho >= ratio**2 / 2
-    step = selection_step("", count=count, sensitivity=sensitivity, scale=scale)
-    assert step.rho >= count * (2 * ratio) ** 2 / 8
-    assert step.rho <= count * (2 * ratio) ** 2 / 8 * (1 + Fraction(1, 10**12))
+def test_a_promise_for_units_stays_one():
+    people = np.column_stack([np.arange(300) // 3, ROWS])
+    release = dpcov.release(people, epsilon=1, delta=1e-6, row_norm=2.0, unit="x0", rows_per_unit=3)
+    assert compose(release, release, delta=1e-5).unit == "x0"
 
 
-def exact_delta(rho, epsilon):
-    """Return δ at the best order, in 40 digits."""
-    rho, epsilon = mpmath.mpf(rho), mpmath.mpf(epsilon)
-
-    def slope(excess):
-        order = 1 + excess
-        return (2 * order - 1) * rho - epsilon + mpmath.log(excess / order)
-
-    excess = mpmath.findroot(slope, _near_the_best(float(rho), float(epsilon)))
-    order = 1 + excess
-    log_delta = excess * (order * rho - epsilon) + order * mpmath.log(excess / order)
-    return mpmath.exp(log_delta) / excess
-
-
-def _near_the_best(rho, epsilon):
-    excesses = np.geomspace(1e-6, 1e9, 20_001)
-    slopes = (1 + 2 * excesses) * rho - epsilon - np.log1p(1 / excesses)
-    return float(excesses[np.flatnonzero(slopes > 0)[0]])
-
-
-COSTS = [(rho, share * math.sqrt(rho)) for rho in (1e-6, 1e-3, 0.04, 1.0) for share in (3, 5, 8)]
-COSTS += [(rho, epsilon) for rho, epsilon in ((0.02, 1.0), (0.5, 6.0), (5.0, 30.0), (40.0, 120.0))]
-
-
-def too_small():
-    """Return the costs for which a delta, or a budget, is on the wrong side of the truth."""
-    found = []
-    with mpmath.workdps(40):
-        for rho, epsilon in COSTS:
-            delta = zcdp_delta(rho=rho, epsilon=epsilon)
-            if delta < exact_delta(rho, epsilon):
-                found.append(("delta", rho, epsilon))
-            if exact_delta(zcdp_budget(epsilon=epsilon, delta=delta), epsilon) > delta:
-                found.append(("budget", rho, epsilon))
-    return found
-
-
-@pytest.mark.claim("P9")
-def test_deltas_are_rounded_up_and_budgets_down_in_forty_digits():
-    assert too_small() == []
-
-
-@pytest.mark.claim("P9")
-def test_a_delta_is_rounded_by_less_than_a_millionth():
-    with mpmath.workdps(40):
-        for rho, epsilon in COSTS:
-            assert zcdp_delta(rho=rho, epsilon=epsilon) < exact_delta(rho, epsilon) * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("where", "old", "new"),
-    [
-        ("_log_delta", "math.fsum(terms) + slip", "math.fsum(terms) - slip"),
-        ("_log_delta", "math.fsum(terms) + slip", "math.fsum(terms) - 2.0**-50"),
-        ("_log_delta", "-log_excess,", "-log_excess * (1 + 1e-12),"),
-        ("zcdp_budget", "return low\n", "return low * (1 + 1e-9)\n"),
-    ],
-)
-def test_numbers_that_are_rounded_the_other_way_fail_the_same_test(monkeypatch, where, old, new):
-    plant(monkeypatch, f"privacy.composition:{where}", old, new)
-    for name in ("zcdp_delta", "zcdp_budget"):
-        monkeypatch.setitem(globals(), name, getattr(composition, name))
-    assert too_small()
-
-
-def cheap_steps(step):
-    """Return the ratios for which a step costs less than it should, in fractions."""
-    ratios = [(1 + k / 7, 3 + k / 11) for k in range(200)]
-    return [
-        (sensitivity, scale)
-        for sensitivity, scale in ratios
-        if Fraction(step(sensitivity, scale)) < (Fraction(sensitivity) / Fraction(scale)) ** 2 / 2
+def test_reports_of_the_local_model_compose():
+    plans = [
+        dpcov.local.Plan(columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="cap"),
+        dpcov.local.Plan(
+            columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="gaussian", delta=1e-6
+        ),
     ]
-
-
-def one_gaussian(sensitivity, scale):
-    return composition.gaussian_step("", sensitivity=sensitivity, scale=scale).rho
-
-
-def one_round(sensitivity, scale):
-    return composition.selection_step("", count=1, sensitivity=sensitivity, scale=scale).rho
-
-
-@pytest.mark.claim("P9")
-@pytest.mark.parametrize("step", [one_gaussian, one_round])
-def test_no_step_costs_less_than_it_should(step):
-    assert cheap_steps(step) == []
+    releases = []
+    for plan in plans:
+        collector = dpcov.local.Collector(plan)
+        collector.add(dpcov.local.randomize([0.5], plan))
+        releases.append(collector.release())
+    assert compose(releases[0], releases[0]) == PureDP(2.0, "local")
+    assert 1.0 < compose(*releases, delta=2e-6).epsilon <= 2.0
 
 
 @pytest.mark.parametrize(
-    ("step", "where"), [(one_gaussian, "gaussian_step"), (one_round, "selection_step")]
+    ("parts", "options", "words"),
+    [
+        ((), {}, "nothing to compose"),
+        (([],), {"neighbors": "replace"}, "nothing to compose"),
+        ((NOISE,), {"delta": 1e-6}, "neighbors must be stated"),
+        ((WEAK, NOISE), {"delta": 1e-5}, "neighbors must be stated"),
+        ((NOISE,), {"neighbors": "replace"}, "delta must be stated"),
+        ((NOISE,), {"neighbors": "everybody", "delta": 1e-6}, "neighbors must be one of"),
+        ((NOISE,), {"neighbors": "replace", "delta": 0.0}, "delta must lie"),
+        ((NOISE,), {"neighbors": "replace", "delta": float("nan")}, "delta must lie"),
+        ((WEAK, PureDP(1.0, "local")), {}, "neighbors must agree"),
+        ((WEAK,), {"neighbors": "add-remove"}, "neighbors must agree"),
+        ((WEAK, ApproxDP(1.0, 1e-6, "replace", "person")), {}, "unit must agree"),
+        ((WEAK,), {"unit": "person"}, "unit must agree"),
+        ((WEAK, WEAK), {"delta": 1e-6}, "delta must be no less"),
+        ((NoPromise("simulated with a seed"),), {}, "promises nothing: simulated"),
+        (("moments",), {"neighbors": "replace"}, "A part must be"),
+        ((3.0,), {"neighbors": "replace"}, "A part must be"),
+        (({"kind": "gaussian"},), {"neighbors": "replace"}, "A part must be"),
+        (([NOISE, None],), {"neighbors": "replace"}, "A part must be"),
+        ((Gaussian("none", 1e-9),), {"neighbors": "replace", "delta": 1e-6}, "1e6"),
+    ],
 )
-def test_a_cost_that_is_not_rounded_up_fails_the_same_test(monkeypatch, step, where):
-    plant(monkeypatch, f"privacy.composition:{where}", " * _UP", "")
-    assert cheap_steps(step)
+def test_what_does_not_belong_together_is_refused(parts, options, words):
+    with pytest.raises(ParameterError, match=words):
+        compose(*parts, **options)
+
+
+def test_a_simulated_release_is_refused():
+    with pytest.raises(ParameterError, match="promises nothing"):
+        compose(made(seed=1), made(), delta=1e-5)

@@ -29,6 +29,12 @@ MADE = {
 }
 
 
+LOCAL = {
+    "local": {"mechanism": "gaussian", "delta": 1e-6},
+    "local cap": {"mechanism": "cap"},
+}
+
+
 def provenance(**changes):
     return lambda facts: facts["provenance"].update(changes)
 
@@ -49,9 +55,9 @@ def noise(factor, *names):
     return change
 
 
-def step(called, **changes):
+def event(called, **changes):
     def change(facts):
-        for each in facts["provenance"]["steps"]:
+        for each in facts["provenance"]["events"]:
             if each["name"] == called:
                 each.update({key: value(each[key]) for key, value in changes.items()})
 
@@ -60,8 +66,20 @@ def step(called, **changes):
 
 def drop(name):
     def change(facts):
-        steps = facts["provenance"]["steps"]
-        facts["provenance"]["steps"] = [each for each in steps if each["name"] != name]
+        events = facts["provenance"]["events"]
+        facts["provenance"]["events"] = [each for each in events if each["name"] != name]
+
+    return change
+
+
+def becomes(called, **facts):
+    """Put another event in the place of one."""
+
+    def change(header):
+        events = header["provenance"]["events"]
+        header["provenance"]["events"] = [
+            {"name": called} | facts if each["name"] == called else each for each in events
+        ]
 
     return change
 
@@ -74,8 +92,30 @@ def more_noise(**changes):
     return lambda facts: facts["noise_scale"].update(changes)
 
 
-def before(first):
-    return lambda facts: facts["provenance"]["steps"].insert(0, first)
+def more(*events):
+    def change(facts):
+        facts["provenance"]["events"] = [*events, *facts["provenance"]["events"]]
+
+    return change
+
+
+def after(last):
+    return lambda facts: facts["provenance"]["events"].append(last)
+
+
+def all_of(*changes):
+    def change(facts):
+        for each in changes:
+            each(facts)
+
+    return change
+
+
+def backwards(facts):
+    facts["provenance"]["events"].reverse()
+
+
+TINY = 1e-9  # far beyond rounding, and less than any forger would take
 
 
 FORGERIES = [
@@ -85,10 +125,31 @@ FORGERIES = [
     ("plain", provenance(rows_per_unit=2)),
     ("plain", provenance(center="differences")),
     ("plain", provenance(center="private")),
-    ("plain", provenance(steps=[])),
-    ("plain", step("moments", rho=lambda rho: rho * 1.1)),
-    ("plain", step("moments", kind=lambda kind: "selection")),
-    ("plain", step("moments", name=lambda name: "scales")),
+    ("plain", noise(1 - TINY, "off_diagonal", "diagonal")),
+    ("plain", noise(1 + TINY, "off_diagonal", "diagonal")),
+    ("plain", provenance(events=[])),
+    ("plain", provenance(events={})),
+    ("plain", event("moments", multiplier=lambda m: m * 0.95)),
+    ("plain", event("moments", multiplier=lambda m: m * (1 - TINY))),
+    ("plain", event("moments", multiplier=lambda m: m * 1.1)),
+    ("plain", event("moments", multiplier=lambda m: float("inf"))),
+    ("plain", event("moments", multiplier=lambda m: float("nan"))),
+    ("plain", event("moments", multiplier=str)),
+    ("plain", becomes("moments", kind="selection", range=0.1, count=1)),
+    ("plain", becomes("moments", kind="pure", epsilon=1e-9)),
+    ("plain", becomes("moments", kind="laplace", scale=3.0)),
+    ("plain", becomes("moments", kind="gaussian", multiplier=4.3, rho=0.01)),
+    ("plain", event("moments", name=lambda name: "scales")),
+    ("plain", more({"kind": "gaussian", "name": "moments", "multiplier": 1e9})),
+    ("plain", more({"kind": "pure", "name": "radius", "epsilon": 1e-9})),
+    # Less noise, and events that say so: they do not pay any more.
+    (
+        "plain",
+        all_of(
+            noise(1 - TINY, "off_diagonal", "diagonal"),
+            event("moments", multiplier=lambda m: m * (1 - TINY)),
+        ),
+    ),
     ("mean", noise(0.99, "mean")),
     ("mean", provenance(constant=0)),
     ("mean", provenance(constant=1 << 21)),
@@ -100,10 +161,18 @@ FORGERIES = [
     ("adaptive", noise(0.99, "off_diagonal", "diagonal")),
     ("adaptive", provenance(trace=100.0)),
     ("adaptive", drop("moments")),
-    ("adaptive", step("scales", rho=lambda rho: rho * 2)),
-    ("adaptive", step("trace", rho=lambda rho: rho * 20)),
-    ("adaptive", step("radius", rho=lambda rho: rho * 20)),
-    ("adaptive", step("radius in these scales", rho=lambda rho: rho * 20)),
+    ("adaptive", event("scales", multiplier=lambda m: m * 0.7)),
+    ("adaptive", event("scales", multiplier=lambda m: m * (1 - 1e-6))),
+    ("adaptive", event("trace", multiplier=lambda m: m * 0.2)),
+    ("adaptive", event("radius", range=lambda r: r * 4.5)),
+    ("adaptive", event("radius", count=lambda count: 2)),
+    ("adaptive", event("radius", count=lambda count: 1.0)),
+    ("adaptive", event("radius in these scales", range=lambda r: r * 4.5)),
+    ("adaptive", event("radius in these scales", range=lambda r: r * (1 + 1e-6))),
+    ("adaptive", drop("radius")),
+    ("adaptive", drop("scales")),
+    ("adaptive", backwards),
+    ("adaptive", noise(1 - TINY, "off_diagonal", "diagonal")),
     ("adaptive", drop("trace")),
     ("plain", provenance(trace=1e-12)),
     ("plain", provenance(missing="drop")),
@@ -111,6 +180,20 @@ FORGERIES = [
     ("mean", provenance(trace=1e-12)),
     ("differences", provenance(rows_per_unit=2)),
     ("units", provenance(rows_per_unit=4)),
+    ("plain", noise(1 - TINY, "off_diagonal")),
+    ("mean", noise(1 - TINY, "mean")),
+    ("local", provenance(events=[])),
+    ("local", event("report", multiplier=lambda m: m * 0.95)),
+    ("local", event("report", multiplier=lambda m: m * (1 + TINY))),
+    ("local", event("report", name=lambda name: "moments")),
+    ("local", becomes("report", kind="pure", epsilon=0.5)),
+    ("local", more({"kind": "gaussian", "name": "report", "multiplier": 1e9})),
+    ("local", noise(1 - TINY, "off_diagonal", "diagonal")),
+    ("local cap", provenance(events=[])),
+    ("local cap", event("report", epsilon=lambda epsilon: epsilon * 0.99)),
+    ("local cap", event("report", epsilon=lambda epsilon: epsilon * (1 + TINY))),
+    ("local cap", becomes("report", kind="gaussian", multiplier=100.0)),
+    ("local cap", noise(0.99, "off_diagonal", "diagonal")),
     ("local", provenance(rows_per_unit=2)),
     ("local", provenance(center="differences")),
     ("local", provenance(trace=1.0)),
@@ -130,12 +213,38 @@ FORGERIES = [
         "plain",
         more_noise(signal=9.0),
     ),
-    ("plain", before({"name": "radius", "rho": 1e-9, "kind": "gaussian"})),
-    ("plain", before({"name": "audit", "rho": 1e-9, "kind": "gaussian"})),
-    ("plain", before({"name": "scales", "rho": 1e-300, "kind": "gaussian"})),
-    ("plain", before({"name": "radius", "rho": 1e-300, "kind": "selection"})),
+    ("local", more_noise(mean=9.0)),
+    ("local", more_noise(signal=9.0)),
+    ("local cap", more_noise(mean=9.0)),
+    ("plain", more({"kind": "gaussian", "name": "radius", "multiplier": 1e9})),
+    ("plain", more({"kind": "gaussian", "name": "audit", "multiplier": 1e9})),
+    # They cost nothing and would pay, but no share of the door gives them.
+    ("plain", more({"kind": "gaussian", "name": "scales", "multiplier": 1e99})),
+    ("plain", more({"kind": "selection", "name": "radius", "range": 1e-99, "count": 1})),
+    ("adaptive", event("radius", range=lambda r: r * (1 - TINY))),
+    ("adaptive", event("radius in these scales", range=lambda r: r * (1 - TINY))),
+    # Two choices of half the range, and another: they pay.
+    (
+        "adaptive",
+        all_of(
+            event("radius", range=lambda r: r / 2, count=lambda count: 2),
+            event("radius in these scales", range=lambda r: r / 2),
+        ),
+    ),
     ("adaptive", drop("radius in these scales")),
     ("pairs", provenance(selection_scale=1e9)),
+    ("pairs", provenance(events=[])),
+    ("pairs", more({"kind": "selection", "name": "selection", "range": 1e-9, "count": 3})),
+    ("pairs", event("values", multiplier=lambda m: m * (1 - TINY))),
+    ("pairs with variances", provenance(selection_scale=0.0)),
+    ("pairs with variances", event("selection", count=lambda count: 1)),
+    ("pairs with variances", event("selection", range=lambda r: r * (1 - TINY))),
+    ("pairs with variances", event("variances", multiplier=lambda m: m * (1 + TINY))),
+    ("pairs with variances", becomes("selection", kind="gaussian", multiplier=1e9)),
+    ("pairs with variances", drop("selection")),
+    ("pairs with variances", drop("variances")),
+    ("pairs with variances", backwards),
+    ("pairs with variances", after({"kind": "gaussian", "name": "audit", "multiplier": 1e12})),
     ("pairs", provenance(row_norm=1e-160, cell_bound=1e-160)),
     ("pairs", state(noise_scale=1e200)),
 ]
@@ -148,12 +257,11 @@ def folder(tmp_path_factory):
         table = PEOPLE if "unit" in options else ROWS
         release = dpcov.release(table, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 3.0} | options)
         release.save(folder / f"{name}.npz")
-    plan = dpcov.local.Plan(
-        columns=["a", "b"], row_norm=1.0, epsilon=1.0, mechanism="gaussian", delta=1e-6
-    )
-    collector = dpcov.local.Collector(plan)
-    collector.add(dpcov.local.randomize(np.array([0.1, 0.2]), plan))
-    collector.release().save(folder / "local.npz")
+    for name, options in LOCAL.items():
+        plan = dpcov.local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, **options)
+        collector = dpcov.local.Collector(plan)
+        collector.add(dpcov.local.randomize(np.array([0.1, 0.2]), plan))
+        collector.release().save(folder / f"{name}.npz")
     return folder
 
 
@@ -185,10 +293,27 @@ def test_a_forged_file_is_refused(folder, tmp_path, name, change):
         dpcov.Release.load(tmp_path / "forged.npz")
 
 
-@pytest.mark.parametrize("name", [*MADE, "local"])
+@pytest.mark.parametrize("name", [*MADE, *LOCAL])
 def test_a_file_that_is_only_sealed_again_is_read(folder, tmp_path, name):
     forge(folder / f"{name}.npz", tmp_path / "same.npz", lambda facts: None)
     assert dpcov.Release.load(tmp_path / "same.npz") == dpcov.Release.load(folder / f"{name}.npz")
+
+
+@pytest.mark.claim("P21")
+@pytest.mark.parametrize("name", [*MADE, *LOCAL])
+@pytest.mark.parametrize("share", [0.5, 1 - 1e-6])
+def test_events_that_are_true_to_their_noise_must_pay(folder, tmp_path, name, share):
+    """All is as the mechanism does it, but for a promise that is a little too strong."""
+
+    def change(facts):
+        promised = facts["provenance"]["calibrated_for"]
+        promised["epsilon"] *= share
+        facts["promise"] = facts["promise"].replace("(1,", f"({promised['epsilon']},")
+        facts["promise"] = facts["promise"].replace("1-dif", f"{promised['epsilon']}-dif")
+
+    forge(folder / f"{name}.npz", tmp_path / "forged.npz", change)
+    with pytest.raises(CorruptFileError, match="its noise does not pay for its promise"):
+        dpcov.Release.load(tmp_path / "forged.npz")
 
 
 def test_differences_cannot_promise_add_remove(folder, tmp_path):
@@ -208,7 +333,7 @@ def subnormal(facts, arrays):
     multiplier = gaussian_scale(epsilon=epsilon, delta=delta) * (1 + 1e-8)
     made = facts["provenance"]
     made["row_norm"] = math.sqrt(1490) * 2.0**-537
-    made["steps"] = [{"name": "moments", "rho": 1 / (2 * multiplier**2), "kind": "gaussian"}]
+    made["events"] = [{"kind": "gaussian", "name": "moments", "multiplier": multiplier}]
     made["calibrated_for"] |= {"epsilon": epsilon, "delta": delta}
     facts["n_rows"] = 1000
     facts["noise_scale"] |= {"off_diagonal": smallest, "diagonal": smallest}

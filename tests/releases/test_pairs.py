@@ -70,12 +70,42 @@ def select_without_noise(facts, arrays):
     facts["provenance"]["selection_scale"] = 0.0
 
 
-def forget_the_steps(facts, arrays):
-    facts["provenance"]["steps"] = []
+def forget_the_events(facts, arrays):
+    facts["provenance"]["events"] = []
 
 
-def cheapen_a_step(facts, arrays):
-    facts["provenance"]["steps"][0]["rho"] = 1e-30
+def events_of(facts):
+    return {each["name"]: each for each in facts["provenance"]["events"]}
+
+
+def more_noise_in_an_event(facts, arrays):
+    events_of(facts)["values"]["multiplier"] *= 1 + 1e-9
+
+
+def less_noise_in_an_event(facts, arrays):
+    """The noise is what the event says, and does not pay."""
+    events_of(facts)["values"]["multiplier"] *= 0.8
+    facts["noise_scale"] *= 0.8
+
+
+def a_billionth_less_noise(facts, arrays):
+    facts["noise_scale"] *= 1 - 1e-9
+
+
+def fewer_choices(facts, arrays):
+    events_of(facts)["selection"]["count"] = 3
+
+
+def a_choice_of_less_range(facts, arrays):
+    events_of(facts)["selection"]["range"] *= 1 - 1e-9
+
+
+def another_event(facts, arrays):
+    events_of(facts)["values"]["name"] = "moments"
+
+
+def an_event_more(facts, arrays):
+    facts["provenance"]["events"].append({"kind": "pure", "name": "report", "epsilon": 1e-9})
 
 
 def one_term_fewer(facts, arrays):
@@ -137,8 +167,14 @@ def add_remove(facts, arrays):
         scale_noise,
         scale_selection,
         select_without_noise,
-        forget_the_steps,
-        cheapen_a_step,
+        forget_the_events,
+        more_noise_in_an_event,
+        less_noise_in_an_event,
+        a_billionth_less_noise,
+        fewer_choices,
+        a_choice_of_less_range,
+        another_event,
+        an_event_more,
         one_term_fewer,
         as_many_terms_as_rows,
         to_the_local_model,
@@ -167,7 +203,7 @@ def test_less_noise_on_the_variances_is_refused(tmp_path):
         facts["variances"]["noise_scale"] *= 0.9
 
     rewrite(path, quieter)
-    with pytest.raises(CorruptFileError, match=r"noise does not pay|do not cost"):
+    with pytest.raises(CorruptFileError, match="noise is not that of its events"):
         dpcov.Release.load(path)
 
 

@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 
 from dpcov.errors import ParameterError
+from dpcov.privacy import event_from_dict
 from dpcov.report import card_schema, card_to_markdown, make_card, registry_entry
 from dpcov.report.card import card_to_json
 from dpcov.report.registry import TO_FILL_IN
@@ -66,12 +67,20 @@ def test_a_simulation_does_not_hold_and_says_so_first():
     assert "What is promised" not in text
 
 
-def test_steps_state_shares_that_add_up_and_costs():
+def test_events_are_those_of_the_release_with_shares_that_add_up():
     release = releases.learned()
-    steps = card_of(release)["mechanism"]["steps"]
-    assert [step["rho"] for step in steps] == [step.rho for step in release.provenance.steps]
-    assert sum(step["share"] for step in steps) == pytest.approx(1)
-    assert {step["kind"] for step in steps} == {"gaussian", "selection"}
+    events = card_of(release)["mechanism"]["events"]
+    shares = [event.pop("share") for event in events]
+    assert tuple(event_from_dict(event) for event in events) == release.events
+    assert sum(shares) == pytest.approx(1)
+    assert {event["kind"] for event in events} == {"gaussian", "selection"}
+
+
+def test_an_event_of_another_kind_is_refused_by_the_schema():
+    card = card_of(releases.dense())
+    card["mechanism"]["events"][0]["kind"] = "laplace"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(card, card_schema())
 
 
 def test_gaussian_steps_alone_have_a_mu():

@@ -4,6 +4,7 @@ from functools import cache
 import pytest
 
 import dpcov
+from dpcov.privacy import event_to_dict
 from dpcov.releases import PairsProvenance, Provenance
 from dpcov.report import make_card
 from dpcov.report.facts import provenance, what_was_released
@@ -26,7 +27,7 @@ PLACES = {
     "trace": "mechanism constants mean_squared_norm",
     "max_pairs": "mechanism constants max_pairs",
     "selection_scale": "mechanism noise 0 value",
-    "steps": "mechanism steps",
+    "events": "mechanism events",
 }
 
 
@@ -56,8 +57,10 @@ def test_a_card_says_all_that_a_provenance_does(make):
     release, card = made(make)
     for field in fields(release.provenance):
         value, said = getattr(release.provenance, field.name), look_up(card, PLACES[field.name])
-        if field.name == "steps":
-            value, said = [step.rho for step in value], [step["rho"] for step in said]
+        if field.name == "events":
+            shares = list(release.shares.values())
+            value = [event_to_dict(event) for event in value]
+            value = [event | {"share": share} for event, share in zip(value, shares, strict=True)]
         elif field.name == "cap" and value is not None:
             value = {"threshold": value.threshold, "coin": value.coin}
         elif field.name == "calibrated_for":
@@ -78,23 +81,21 @@ def test_every_number_of_a_card_that_is_set_is_in_the_tables(make):
     numbers += [constants["mean_cell"], constants["mean_squared_norm"]]
     assert all(f"{number:.6g}" in shown for number in numbers if number is not None)
     assert all(f"{noise['value']:.3g}" in shown for noise in card["mechanism"]["noise"])
-    assert all(step["name"] in shown for step in card["mechanism"]["steps"])
+    assert all(event["name"] in shown for event in card["mechanism"]["events"])
     assert "None" not in shown
 
 
-def test_steps_say_what_they_cost():
+def test_events_say_what_was_done_and_a_selection_is_told_from_noise():
     _, card = made(releases.learned)
-    card = card | {
-        "mechanism": card["mechanism"]
-        | {
-            "steps": [
-                {"name": "scales", "kind": "selection", "rho": 0.125, "share": 0.2},
-                {"name": "moments", "kind": "gaussian", "rho": 0.5, "share": 0.8},
-            ]
-        }
-    }
-    listed = dict(provenance(card))["cost of each step (zCDP)"]
-    assert listed == "scales ρ = 0.125 (selection), moments ρ = 0.5"
+    events = [
+        {"kind": "selection", "name": "radius", "range": 0.1, "count": 1, "share": 0.2},
+        {"kind": "gaussian", "name": "moments", "multiplier": 2.0, "share": 0.8},
+    ]
+    card = card | {"mechanism": card["mechanism"] | {"events": events}}
+    assert dict(provenance(card))["what cost privacy"] == (
+        "radius: a choice with a privacy loss of range 0.1 (20%), "
+        "moments: Gaussian noise of 2 sensitivities (80%)"
+    )
 
 
 def test_the_grid_is_the_row_norm_over_a_power_of_two():

@@ -11,7 +11,7 @@ import pytest
 import dpcov
 from dpcov.errors import FolderError, MissingExtraError
 from dpcov.report import card_schema, card_text, tables, verify_folder, write_folder
-from dpcov.report.card import card_to_bytes, make_card, with_files
+from dpcov.report.card import CARD_VERSION, card_to_bytes, make_card, with_files
 from report import forger, releases
 from report.releases import estimate_of
 
@@ -184,7 +184,7 @@ def test_a_card_that_is_none_is_refused(folder, text):
 
 
 def test_a_card_of_a_newer_version_asks_for_an_upgrade(folder):
-    rewrite(folder / "card.json", version=4)
+    rewrite(folder / "card.json", version=CARD_VERSION + 1)
     with pytest.raises(FolderError, match="Upgrade"):
         verify_folder(folder)
 

@@ -466,9 +466,10 @@ def test_a_card_that_a_parser_would_choke_on_is_refused(folder, inner):
         verify_folder(folder)
 
 
-def test_a_card_of_the_first_version_asks_for_a_new_folder(folder):
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_card_of_an_earlier_version_asks_for_a_new_folder(folder, version):
     card = forger.read(folder)
-    card["version"] = 1
+    card["version"] = version
     forger.seal(folder, card)
     with pytest.raises(FolderError, match="Write the folder anew"):
         verify_folder(folder)

@@ -5,6 +5,7 @@ from itertools import combinations, product
 
 import dpcov
 from dpcov.errors import InputError, ParameterError
+from dpcov.privacy import Gaussian, Selection
 from wiring import account, reading
 from wiring.choices import ALWAYS, SIZE, candidates, handed_over, keywords, rows_that_count
 from wiring.watching import EndlessError
@@ -141,15 +142,21 @@ def _spent(made, expected, groups, pairs):
         yield "overspent", f"delta is {share:.4g} times what is promised"
     if share < 1 - SLACK:
         yield "wasted", f"only {share:.4g} of the promised delta is spent"
-    listed = [(step.name, step.rho) for step in made.provenance.steps]
-    paid = [
-        (step.name, count * value**2 / 8 if kind == "selection" else value**2 / 2)
-        for step, (kind, value, count) in zip(expected, costs, strict=True)
-    ]
-    if [name for name, _ in listed] != [name for name, _ in paid] or any(
-        abs(a - b) > 1e-6 * b for (_, a), (_, b) in zip(listed, paid, strict=True)
+    names = [step.name for step in expected]
+    if [event.name for event in made.events] != names or not all(
+        _says(event, *cost) for event, cost in zip(made.events, costs, strict=True)
     ):
-        yield "listed", "the steps that the release lists are not what was paid for"
+        yield "listed", "the events that the release lists are not what was done"
+
+
+def _says(event, kind, value, count):
+    """Whether an event states a distance or a range, and no less than was spent."""
+    if kind == "selection":
+        stated = event.range if isinstance(event, Selection) and event.count == count else None
+    else:
+        stated = 1 / event.multiplier if isinstance(event, Gaussian) else None
+    # Scales are rounded up, to 32 bits: never less is said than was done, and hardly more.
+    return stated is not None and -1e-14 * value <= stated - value <= 1e-8 * value
 
 
 def _moved(expected, runs, options):

@@ -128,11 +128,29 @@ BUGS = {
         "weight",
         {"heavy_tails": True, "shares": SIDES["shares"][1]},
     ),
-    "a listed selection that costs a quarter": (
+    "a listed selection of half its range": (
         "mechanisms.budget:Budget.selection",
-        "2.0 / self.selection_range",
-        "4.0 / self.selection_range",
+        "self.selection_range",
+        "self.selection_range / 2",
         {"row_norm": RADIUS},
+    ),
+    "a listed multiplier that is twice as large": (
+        "mechanisms.budget:Budget.gaussian",
+        "self.multipliers[name]",
+        "2 * self.multipliers[name]",
+        {},
+    ),
+    "a listed multiplier of a millionth more": (
+        "mechanisms.pairs_plan:_gaussian",
+        "(1 - 2.0**-50)",
+        "(1 + 1e-6)",
+        PAIRS,
+    ),
+    "listed pairs that were chosen one time fewer": (
+        "mechanisms.pairs_plan:_events",
+        "width, count)",
+        "width, count - 1)",
+        PAIRS,
     ),
     "squares whose rows of a person count by their root": (
         "mechanisms.squares:plan_squares",
@@ -210,15 +228,9 @@ BUGS = {
         {},
     ),
     "a budget of one percent more": (
-        "privacy.composition:zcdp_budget",
+        "privacy.zcdp:zcdp_budget",
         "return low\n",
         "return 1.01 * low\n",
-        PAIRS,
-    ),
-    "a selection at half its cost": (
-        "privacy.composition:selection_step",
-        "/ 8 * _UP",
-        "/ 16 * _UP",
         PAIRS,
     ),
     "a single selection for nothing": (
@@ -228,7 +240,7 @@ BUGS = {
         {"row_norm": RADIUS},
     ),
     "losses of selections cut in half": (
-        "privacy.adaptive:_selection_losses",
+        "privacy.adaptive:_losses",
         "place * step - reach",
         "(place * step - reach) / 2",
         {"row_norm": RADIUS},
@@ -369,7 +381,7 @@ RARE_BUGS = {
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
     """Let no scale that was computed with a bug be used without it, nor the other way round."""
-    remembered = [adaptive._smallest_multiplier, gaussian._smallest_multiplier]
+    remembered = [adaptive._smallest_multiplier, adaptive._losses, gaussian._smallest_multiplier]
     for function in remembered:
         function.cache_clear()
     yield
@@ -399,3 +411,11 @@ def test_without_the_bug_rare_answers_show_nothing(monkeypatch, options):
 def test_a_planted_bug_is_found_by_rare_answers(monkeypatch, where, old, new, options):
     plant(monkeypatch, where, old, new)
     assert audit_rare(Watch().stand(monkeypatch), PLAIN | options)
+
+
+def test_a_selection_at_half_its_cost_is_found(monkeypatch):
+    """In both places: one checks the other."""
+    plant(monkeypatch, "privacy.zcdp:_selection_cost", "/ 8 * _UP", "/ 16 * _UP")
+    plant(monkeypatch, "privacy.zcdp:selection_scale", "(8 * rho)", "(16 * rho)")
+    found = audit(Watch().stand(monkeypatch), PLAIN | PAIRS)
+    assert "overspent" in [problem.kind for problem in found]

@@ -106,7 +106,7 @@ def test_every_value_of_an_option_is_in_some_release(taken, name):
         ("loose", "some neighbors are nearly as far apart as a step pays for"),
         ("leak", "a release is a function of what passed the noise door"),
         ("promise", "a release states the promise that was asked for"),
-        ("listed", "a release lists what its steps cost"),
+        ("listed", "a release lists what its steps did"),
     ],
 )
 def test_in_every_combination(problems, kind, meaning):

@@ -60,7 +60,7 @@ def select_largest(
     -----
     Claim P11. Round by round the place i is chosen with probability exactly proportional to
     exp(score_i / scale) among those left. A round in which any score can move by Δ has a
-    privacy loss with a range of 2Δ/scale; k rounds cost what `selection_step` says. The
+    privacy loss with a range of 2Δ/scale; k rounds cost what accounting says. The
     set of the chosen is a post-processing of their order.
 
     Examples

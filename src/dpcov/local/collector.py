@@ -187,6 +187,7 @@ class Collector:
                 calibrated_for=plan.promise,
                 cap=plan.cap if plan.mechanism == "cap" else None,
                 missing=plan.missing,
+                events=(plan.event,),
             ),
             simulated=self.simulated,
             units=Units(np.array(plan.shift), np.array(plan.scale)),

@@ -6,6 +6,7 @@ and the device writes with it; it sees no row and draws no noise.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -62,6 +63,12 @@ class IntegerNoise:
     def width(self) -> int:
         """Bytes of an entry."""
         return int(self.largest.bit_length() // 8 + 1)
+
+    @property
+    def multiplier(self) -> float:
+        """The noise sd over the ℓ₂ sensitivity √2 · 4^bits, rounded down."""
+        least = min(self.diagonal, math.sqrt(2) * self.off_diagonal)
+        return least / (math.sqrt(2) * float(1 << 2 * self.bits)) * (1 - 2.0**-50)
 
     def pays_for(self, promise: ApproxDP) -> bool:
         """Whether the noise keeps a promise, in exact fractions."""

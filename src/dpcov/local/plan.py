@@ -21,7 +21,16 @@ from dpcov.local.integers import IntegerNoise, plan_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
 from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.privacy import ApproxDP, Cap, Neighbors, PureDP, cap_epsilon, plan_cap
+from dpcov.privacy import (
+    ApproxDP,
+    Cap,
+    Gaussian,
+    Neighbors,
+    Pure,
+    PureDP,
+    cap_epsilon,
+    plan_cap,
+)
 from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale, cap_noise
 
 __all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "Plan"]
@@ -153,6 +162,13 @@ class Plan:
         if self.delta is None:
             return PureDP(self.epsilon, Neighbors.LOCAL, complete=complete)
         return ApproxDP(self.epsilon, self.delta, Neighbors.LOCAL, complete=complete)
+
+    @property
+    def event(self) -> Gaussian | Pure:
+        """What a device does when it makes its report."""
+        if self.mechanism == "cap":
+            return Pure("report", self.epsilon)
+        return Gaussian("report", self.noise.multiplier)
 
     @property
     def cap(self) -> Cap:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.privacy import ApproxDP
+from dpcov.privacy import ApproxDP, Gaussian, Selection
 from dpcov.privacy.adaptive import LARGEST_RANGE, adaptive_scale
-from dpcov.privacy.composition import Step, gaussian_step, selection_step
 
 __all__ = ["GAUSSIAN_SHARES", "Budget", "plan_budget", "split"]
 
@@ -39,14 +38,13 @@ class Budget:
     selection_range: float
     multipliers: Mapping[str, float]
 
-    def gaussian(self, name: str) -> Step:
-        """Return what a Gaussian step costs."""
-        return gaussian_step(name, sensitivity=1.0, scale=self.multipliers[name])
+    def gaussian(self, name: str) -> Gaussian:
+        """Return what a Gaussian step does."""
+        return Gaussian(name, self.multipliers[name])
 
-    def selection(self, name: str) -> Step:
-        """Return what a selection costs."""
-        scale = 2.0 / self.selection_range
-        return selection_step(name, count=1, sensitivity=1, scale=scale)
+    def selection(self, name: str) -> Selection:
+        """Return what a selection does."""
+        return Selection(name, self.selection_range)
 
 
 def plan_budget(

@@ -24,8 +24,7 @@ from dpcov.mechanisms.squares import (
     release_trace,
     scales_for,
 )
-from dpcov.privacy import ApproxDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Event
 from dpcov.releases import Release
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel
@@ -135,7 +134,7 @@ class _Steps:
         self._pairing: int | None = None
         if options.center == "differences":
             self._pairing = draw_pairing(stream, promise.neighbors, options.rows_per_unit)
-        self._steps: list[Step] = []
+        self._events: list[Event] = []
         if source.n_rows is None and options.passes > 1:
             raise InputError(
                 f"This release reads the rows {options.passes} times, and X is a stream that can "
@@ -175,7 +174,7 @@ class _Steps:
         rows = self._rows
         kernel = NormKernel(option.candidates(), len(rows.columns), self._options.missing)
         counts = self._engine.run(name, rows, kernel)
-        self._steps.append(self._budget.selection(name))
+        self._events.append(self._budget.selection(name))
         return choose_radius(
             counts,
             option,
@@ -207,7 +206,7 @@ class _Steps:
         )
         rows = self._rows
         kernel = SquareKernel(len(rows.columns), plan.grid, self._options.missing)
-        self._steps.append(self._budget.gaussian(name))
+        self._events.append(self._budget.gaussian(name))
         return self._engine.run(name, rows, kernel), plan
 
     def _release(self, row_norm: float, trace: float | None) -> Release:
@@ -223,13 +222,13 @@ class _Steps:
         )
         kernel = GramKernel(len(rows.columns), plan.grid, options.missing)
         gram = self._engine.run("moments", rows, kernel)
-        self._steps.append(self._budget.gaussian("moments"))
+        self._events.append(self._budget.gaussian("moments"))
         return release_gram(
             gram,
             plan.for_rows(gram.n_rows),
             columns=rows.columns,
             stream=self._stream,
-            steps=tuple(self._steps),
+            events=tuple(self._events),
             units=self._reading.working_units,
             n_rows=None if self._pairing is None else self._source.n_rows,
             missing=options.missing,

@@ -259,7 +259,7 @@ def release(
     Formal guarantee: (epsilon, delta)-differential privacy of everything returned, for
     the stated neighboring relation, among complete tables if others are refused (claims in
     docs/privacy.md). Everything that is learned on the way is paid for from the same promise,
-    and listed in ``release.provenance.steps``.
+    and listed in ``release.events``.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def release_pairs(
             selection_scale=plan.selection_scale,
             row_norm=None if made is None else made.grid.row_norm,
             cell_bound=None if made is None else made.cell_bound * made.grid.unit,
-            steps=plan.steps,
+            events=plan.events,
             missing=missing,
             rows_per_unit=plan.rows_per_unit,
         ),

@@ -16,14 +16,17 @@ from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.budget import split
 from dpcov.mechanisms.differences import check_differences
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy import ApproxDP, Neighbors, sign_sensitivity, squared_unit_sensitivity
-from dpcov.privacy.composition import (
-    Step,
-    gaussian_step,
-    selection_scale,
-    selection_step,
-    zcdp_budget,
+from dpcov.privacy import (
+    ApproxDP,
+    Event,
+    Gaussian,
+    Neighbors,
+    Selection,
+    sign_sensitivity,
+    squared_unit_sensitivity,
 )
+from dpcov.privacy.accounting import events_rho
+from dpcov.privacy.zcdp import selection_scale, zcdp_budget
 from dpcov.sensitive.sums.signs import Squares
 
 __all__ = ["DEFAULT_SHARES", "FINER_BITS", "PairsPlan", "plan_pairs"]
@@ -53,8 +56,8 @@ class PairsPlan:
         How squares are clipped and summed.
     square_scale : int
         Noise scale of the sums of squares, on their integer grid; 0 without them.
-    steps : tuple of Step
-        The costs.
+    events : tuple of Event
+        What all of it does.
     rows_per_unit : int, default 1
         How many rows one person has at most.
     """
@@ -68,7 +71,7 @@ class PairsPlan:
     value_scale: int
     squares: Squares | None
     square_scale: int
-    steps: tuple[Step, ...]
+    events: tuple[Event, ...]
     rows_per_unit: int = 1
 
     @property
@@ -94,7 +97,7 @@ class PairsPlan:
     def for_rows(self, n_rows: int) -> PairsPlan:
         """Return the plan for a table that turned out to have another number of rows.
 
-        Neither the noise nor the steps depend on it.
+        Neither the noise nor the events depend on it.
         """
         n_terms = n_rows // 2 if self.differences else n_rows
         return replace(self, n_rows=n_rows, n_terms=n_terms)
@@ -191,7 +194,7 @@ def plan_pairs(
         value_scale=value_scale,
         squares=squares,
         square_scale=square_scale,
-        steps=_steps(
+        events=_events(
             promise, rho, count, gumbel, value_scale, squares, square_scale, rows_per_unit
         ),
         rows_per_unit=rows_per_unit,
@@ -253,7 +256,7 @@ def _squared_square_sensitivity(
     return Fraction(factor * squares.cell_bound**2 * squares.grid.squared_norm)
 
 
-def _steps(
+def _events(
     promise: ApproxDP,
     rho: float,
     count: int,
@@ -262,23 +265,23 @@ def _steps(
     squares: Squares | None,
     square_scale: int,
     rows_per_unit: int,
-) -> tuple[Step, ...]:
+) -> tuple[Event, ...]:
+    """Return what is done at the scales that the sampler draws, if it costs at most ρ."""
     per_person = sign_sensitivity(promise.neighbors) * rows_per_unit
-    steps = [
-        gaussian_step(
-            "values",
-            sensitivity=per_person * math.sqrt(count) * (1 + 2.0**-50),
-            scale=value_scale / 2**FINER_BITS,
-        )
-    ]
+    events: list[Event] = []
     if gumbel:
-        steps.insert(
-            0, selection_step("selection", count=count, sensitivity=per_person, scale=gumbel)
-        )
+        width = math.nextafter(2 * per_person / gumbel, math.inf)
+        events.append(Selection("selection", width, count))
+    squared = Fraction(per_person**2 * count) * 4**FINER_BITS
+    events.append(_gaussian("values", value_scale, squared))
     if squares is not None:
         squared = _squared_square_sensitivity(squares, promise, rows_per_unit)
-        sensitivity = math.sqrt(squared) * (1 + 2.0**-50)
-        steps.append(gaussian_step("variances", sensitivity=sensitivity, scale=square_scale))
-    if sum(step.rho for step in steps) > rho:
+        events.append(_gaussian("variances", square_scale, squared))
+    if events_rho(events) > rho:
         raise AssertionError("unreachable: the shares add up to less than the budget")
-    return tuple(steps)
+    return tuple(events)
+
+
+def _gaussian(name: str, scale: int, squared_sensitivity: Fraction) -> Gaussian:
+    # Three correctly rounded operations; the multiplier is rounded down.
+    return Gaussian(name, scale / math.sqrt(squared_sensitivity) * (1 - 2.0**-50))

@@ -50,7 +50,7 @@ class PrivateRadius:
     >>> release = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=radius)
     >>> 1800 < release.provenance.row_norm < 2700
     True
-    >>> [step.name for step in release.provenance.steps]
+    >>> [event.name for event in release.events]
     ['radius', 'moments']
     """
 

@@ -21,8 +21,7 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.exact.scales import frobenius_scales
 from dpcov.exact.triangle import Triangle
 from dpcov.mechanisms.noise import add_noise
-from dpcov.privacy import ApproxDP, gaussian_scale, squared_moment_sensitivity
-from dpcov.privacy.composition import Step, gaussian_step
+from dpcov.privacy import ApproxDP, Event, Gaussian, gaussian_scale, squared_moment_sensitivity
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
 from dpcov.sensitive.sums.gram import Gram
 from dpcov.version import __version__
@@ -173,7 +172,7 @@ def release_gram(
     *,
     columns: tuple[str, ...],
     stream: RandomStream,
-    steps: tuple[Step, ...] = (),
+    events: tuple[Event, ...] = (),
     units: Units | None = None,
     n_rows: int | None = None,
     missing: Missing = Missing.REFUSE,
@@ -190,8 +189,8 @@ def release_gram(
         Column names.
     stream : RandomStream
         Where the noise comes from. Used for this release alone.
-    steps : tuple of Step
-        What was paid for, this step included; by default this step alone.
+    events : tuple of Event
+        What was done, this step included; by default this step alone.
     units : Units, optional
         What working units are.
     n_rows : int, optional
@@ -222,7 +221,7 @@ def release_gram(
             trace=plan.trace,
             missing=missing,
             rows_per_unit=plan.rows_per_unit,
-            steps=steps or (_only_step(plan.promise),),
+            events=events or (_only_event(plan.promise),),
         ),
         simulated=stream.simulated,
         units=Units.plain(len(columns)) if units is None else units,
@@ -230,9 +229,8 @@ def release_gram(
     )
 
 
-def _only_step(promise: ApproxDP) -> Step:
-    scale = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
-    return gaussian_step("moments", sensitivity=1.0, scale=scale)
+def _only_event(promise: ApproxDP) -> Gaussian:
+    return Gaussian("moments", gaussian_scale(epsilon=promise.epsilon, delta=promise.delta))
 
 
 def _take_out_mean(

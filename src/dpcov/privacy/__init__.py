@@ -8,7 +8,18 @@ Useful alone:
 True
 """
 
+from dpcov.privacy.accounting import events_delta, events_epsilon
 from dpcov.privacy.cap import Cap, cap_epsilon, plan_cap
+from dpcov.privacy.composition import compose
+from dpcov.privacy.events import (
+    Approximate,
+    Event,
+    Gaussian,
+    Pure,
+    Selection,
+    event_from_dict,
+    event_to_dict,
+)
 from dpcov.privacy.gaussian import gaussian_delta, gaussian_epsilon, gaussian_scale
 from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureDP
 from dpcov.privacy.sensitivity import (
@@ -20,12 +31,22 @@ from dpcov.privacy.sensitivity import (
 
 __all__ = [
     "ApproxDP",
+    "Approximate",
     "Cap",
+    "Event",
+    "Gaussian",
     "Neighbors",
     "NoPromise",
     "Promise",
+    "Pure",
     "PureDP",
+    "Selection",
     "cap_epsilon",
+    "compose",
+    "event_from_dict",
+    "event_to_dict",
+    "events_delta",
+    "events_epsilon",
     "frobenius_sensitivity",
     "gaussian_delta",
     "gaussian_epsilon",

@@ -1,186 +1,196 @@
-"""Several steps, one promise: zero-concentrated differential privacy.
+"""Composition: several releases of the same people, one promise.
 
-Owns what a step costs, how costs add up, and the way to (ε, δ) and back. A mechanism is
-ρ-zCDP if all its Rényi divergences between neighbors satisfy D_α ≤ ρα; the ρ of steps add
-up, whatever each sees of the steps before (Bun and Steinke 2016). Every number is rounded
-toward privacy.
+Owns what may be put together and what the result says. Costs are those of accounting.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
 
-from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.privacy.accounting import events_epsilon, rounded_up
+from dpcov.privacy.events import Approximate, Event, Gaussian, Pure, Selection
+from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureDP
 
-__all__ = [
-    "Step",
-    "gaussian_step",
-    "selection_scale",
-    "selection_step",
-    "zcdp_budget",
-    "zcdp_delta",
-]
+__all__ = ["compose"]
 
-_UP = 1 + 2.0**-48  # a handful of correctly rounded operations
-_LARGEST_ORDER = 1e12
+# A promise has a positive epsilon; where delta alone pays, this is stated.
+_SMALLEST_EPSILON = 1e-9
 
 
-@dataclass(frozen=True)
-class Step:
-    """One part of a mechanism and what it costs.
+@runtime_checkable
+class _Accounted(Protocol):
+    """What a release can tell: its promise, and what was done to keep it."""
 
-    Parameters
-    ----------
-    name : str
-        What it does.
-    rho : float
-        Its cost in zCDP.
-    kind : {"gaussian", "selection"}
-        Whether it adds Gaussian noise, or selects.
-    """
+    @property
+    def promise(self) -> Promise: ...
 
-    name: str
-    rho: float
-    kind: str = "gaussian"
-
-    def __post_init__(self) -> None:
-        check_number("rho", self.rho, low=0.0, high=math.inf)
-        if not isinstance(self.name, str):
-            raise ParameterError("The name of a step must be a string.")
-        check_choice("kind", self.kind, ("gaussian", "selection"))
+    @property
+    def events(self) -> tuple[Event, ...]: ...
 
 
-def gaussian_step(name: str, *, sensitivity: float, scale: float) -> Step:
-    """Return the cost of Gaussian noise: ρ = Δ² / (2σ²).
-
-    Examples
-    --------
-    >>> round(gaussian_step("values", sensitivity=2.0, scale=10.0).rho, 9)
-    0.02
-    """
-    sensitivity = check_number("sensitivity", sensitivity, low=0.0, high=math.inf)
-    scale = check_number("scale", scale, low=0.0, high=math.inf)
-    return Step(name, (sensitivity / scale) ** 2 / 2 * _UP)
-
-
-def selection_step(name: str, *, count: int, sensitivity: float, scale: float) -> Step:
-    """Return the cost of a noisy top-k: ρ = k (2Δ/s)² / 8.
-
-    Notes
-    -----
-    Choosing the k largest of scores with Gumbel noise of scale s is k rounds of the
-    exponential mechanism, each of which has a privacy loss with a range of 2Δ/s when any
-    score can move by Δ either way, and a range of η costs η²/8 (Cesar and Rogers 2021).
-
-    Examples
-    --------
-    >>> round(selection_step("selection", count=200, sensitivity=2, scale=100.0).rho, 9)
-    0.04
-    """
-    count = check_count("count", count, low=1)
-    sensitivity = check_number("sensitivity", sensitivity, low=0.0, high=math.inf)
-    scale = check_number("scale", scale, low=0.0, high=math.inf)
-    return Step(name, count * (2 * sensitivity / scale) ** 2 / 8 * _UP, "selection")
-
-
-def selection_scale(*, count: int, sensitivity: int, rho: float) -> float:
-    """Return the smallest Gumbel scale at which choosing `count` scores costs at most `rho`.
-
-    Examples
-    --------
-    >>> round(selection_scale(count=200, sensitivity=2, rho=0.04), 6)
-    100.0
-    """
-    scale = 2 * sensitivity * math.sqrt(count / (8 * rho))
-    while selection_step("", count=count, sensitivity=sensitivity, scale=scale).rho > rho:
-        scale *= 1 + 2.0**-47
-    return scale
-
-
-def zcdp_delta(*, rho: float, epsilon: float) -> float:
-    """Return a delta for which ρ-zCDP implies (epsilon, delta)-differential privacy.
-
-    Notes
-    -----
-    Claim P9. For every α > 1, ρ-zCDP implies δ = e^((α−1)(αρ−ε)) (1 − 1/α)^α / (α − 1)
-    (Canonne, Kamath and Steinke 2020, Corollary 13). Any α may be used: a search that
-    stops early costs tightness, never privacy. The result is rounded up.
-
-    Examples
-    --------
-    >>> f"{zcdp_delta(rho=0.02, epsilon=1.0):.1e}"
-    '8.8e-08'
-    """
-    rho = check_number("rho", rho, low=0.0, high=math.inf)
-    epsilon = check_number("epsilon", epsilon, low=0.0, high=1e6, open_low=False)
-    return min(1.0, max(1e-300, math.exp(min(0.0, _log_delta(rho, epsilon))) * _UP))
-
-
-def zcdp_budget(*, epsilon: float, delta: float) -> float:
-    """Return the largest ρ that an (epsilon, delta) promise allows to spend.
+def compose(
+    *parts: Event | Promise | _Accounted | Iterable[Event],
+    delta: float | None = None,
+    neighbors: Neighbors | str | None = None,
+    unit: str | None = None,
+    complete: bool = False,
+) -> ApproxDP | PureDP:
+    """Return what is promised to a person who is in several releases.
 
     Parameters
     ----------
-    epsilon : float
-        Positive.
-    delta : float
-        In [1e-300, 1).
+    *parts : events, sequences of events, promises, releases
+        What was released about the same people, in any order; each may depend on the others'
+        results. Releases and events cost less than the promises that they were made for.
+    delta : float, optional
+        The delta of the result: the smallest epsilon is found for it. Needed when a part adds
+        Gaussian noise. By default epsilons and deltas add up, as promises alone allow.
+    neighbors : Neighbors or str, optional
+        Which tables are compared. Promises and releases know it; bare events do not.
+    unit : str, optional
+        For bare events: the column that says whose row it is.
+    complete : bool, default False
+        For bare events: whether they were made for complete tables only.
+
+    Returns
+    -------
+    PureDP or ApproxDP
+        Pure when all parts are and no delta is stated.
 
     Notes
     -----
-    Claim P9. The returned ρ is the end of a bracket at which `zcdp_delta` was seen to be
-    at most `delta`.
+    Claim P21. What is asked may follow from earlier answers; how much noise it gets must be
+    fixed before the first of them.
 
     Examples
     --------
-    >>> round(zcdp_budget(epsilon=1.0, delta=1e-5), 4)
-    0.0306
+    >>> from dpcov.privacy import ApproxDP, Gaussian, PureDP, compose, gaussian_scale
+    >>> print(compose(ApproxDP(1.0, 1e-6, "replace"), ApproxDP(1.0, 1e-6, "replace")))
+    (2, 2e-06)-differential privacy, replace-one neighbors
+
+    What was done says more than what was promised:
+
+    >>> noise = Gaussian("moments", gaussian_scale(epsilon=1.0, delta=1e-6))
+    >>> both = compose(noise, noise, delta=2e-6, neighbors="replace")
+    >>> round(both.epsilon, 3)
+    1.403
+
+    Releases know their relation:
+
+    >>> import numpy as np, dpcov
+    >>> first, second = (
+    ...     dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1) for _ in range(2)
+    ... )
+    >>> compose(first, second, delta=2e-6).epsilon == both.epsilon
+    True
+    >>> print(compose(PureDP(0.5, "local"), PureDP(0.25, "local")))
+    0.75-differential privacy in the local model
     """
-    epsilon = check_number("epsilon", epsilon, low=0.0, high=1e6, open_high=False)
-    delta = check_number("delta", delta, low=1e-300, high=1.0, open_low=False)
-    log_delta = math.log(delta)
-    # ρ-zCDP never gives more than ε ≥ ρ + o(ρ) is worth, and ρ → 0 gives δ → 0.
-    low, high = 0.0, 1.0
-    while _log_delta(high, epsilon) <= log_delta:
-        low, high = high, 2 * high
-    low, _ = bracket(lambda rho: _log_delta(rho, epsilon) > log_delta, low, high)
-    if low <= 0.0:
-        raise ParameterError("This promise is too strong for any noise; raise epsilon or delta.")
-    return low
-
-
-def _log_delta(rho: float, epsilon: float) -> float:
-    """Upper bound of log δ: the best α found, plus what rounding may hide."""
-
-    def bound(log_excess: float) -> float:
-        excess = math.exp(log_excess)  # α − 1
-        alpha = 1.0 + excess
-        terms = (
-            excess * (alpha * rho),
-            -excess * epsilon,
-            -log_excess,
-            alpha * log_excess,
-            -alpha * math.log1p(excess),
-        )
-        slip = 2.0**-46 * sum(abs(term) for term in terms)
-        return math.fsum(terms) + slip
-
-    # Bun and Steinke's order is near the best one; from there the bound rises on both sides.
-    start = math.log(max(1e-9, min(_LARGEST_ORDER, (epsilon - rho) / (2 * rho))))
-    return bound(_minimize(bound, start - 25.0, start + 25.0))
-
-
-def _minimize(function: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search; the answer need not be exact."""
-    golden = (math.sqrt(5) - 1) / 2
-    for _ in range(100):
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        if function(left) < function(right):
-            high = right
+    stated = [part for part in parts if isinstance(part, Promise)]
+    events: list[Event] = []
+    for part in parts:
+        if isinstance(part, Promise):
+            events.append(_as_event(part))
+        elif isinstance(part, _Accounted):
+            stated.append(part.promise)
+            events += part.events
         else:
-            low = left
-    return 0.5 * (low + high)
+            events += _listed(part)
+    bare = any(not isinstance(part, (Promise, _Accounted)) for part in parts)
+    if not events:
+        raise ParameterError("There is nothing to compose: state events, promises or releases.")
+    promises = [_kept(promise) for promise in stated]
+    if bare and neighbors is None:
+        raise ParameterError(
+            "neighbors must be stated for bare events: 'replace', 'add-remove' or 'local'."
+        )
+    relation = _agreed_relation(promises, neighbors)
+    whose = _agreed_unit(promises, unit, bare=bare)
+    complete = complete or any(promise.complete for promise in promises)
+    epsilon, total = _cost(events, delta)
+    if total == 0.0:
+        if whose is None:
+            return PureDP(epsilon, relation, complete=complete)
+        raise ParameterError(
+            "A promise for all rows of one unit is stated with a delta; state delta=."
+        )
+    return ApproxDP(epsilon, total, relation, unit=whose, complete=complete)
+
+
+def _cost(events: Sequence[Event], delta: float | None) -> tuple[float, float]:
+    if delta is not None:
+        return max(_SMALLEST_EPSILON, events_epsilon(events, delta=delta)), delta
+    if any(isinstance(event, Gaussian) for event in events):
+        raise ParameterError(
+            "delta must be stated when a part adds Gaussian noise, which has no pure promise: "
+            "compose(..., delta=1e-6)."
+        )
+    epsilons = [
+        event.count * Fraction(event.range)
+        if isinstance(event, Selection)
+        else Fraction(event.epsilon)
+        for event in events
+        if not isinstance(event, Gaussian)
+    ]
+    deltas = [Fraction(event.delta) for event in events if isinstance(event, Approximate)]
+    return rounded_up(sum(epsilons, Fraction(0))), rounded_up(sum(deltas, Fraction(0)))
+
+
+def _listed(part: object) -> list[Event]:
+    listed = [part] if isinstance(part, Event) else part
+    if isinstance(listed, (str, bytes)) or not isinstance(listed, Iterable):
+        listed = [None]
+    events = list(listed)
+    if any(not isinstance(event, Event) for event in events):
+        raise ParameterError(
+            "A part must be an event, a sequence of events, a promise or a release; got a value "
+            f"of type {type(part).__name__}."
+        )
+    return events
+
+
+def _as_event(promise: Promise) -> Event:
+    kept = _kept(promise)
+    if isinstance(kept, ApproxDP):
+        return Approximate("promise", kept.epsilon, kept.delta)
+    return Pure("promise", kept.epsilon)
+
+
+def _kept(promise: Promise) -> ApproxDP | PureDP:
+    if isinstance(promise, (ApproxDP, PureDP)):
+        return promise
+    why = f": {promise.reason}" if isinstance(promise, NoPromise) else ""
+    raise ParameterError(f"A part promises nothing{why}. Nothing can be composed with it.")
+
+
+def _agreed_relation(
+    promises: Sequence[ApproxDP | PureDP], neighbors: Neighbors | str | None
+) -> Neighbors:
+    found = {promise.neighbors for promise in promises}
+    if neighbors is not None:
+        found.add(Neighbors.parse(neighbors))
+    if len(found) > 1:
+        names = " and ".join(sorted(repr(relation.value) for relation in found))
+        raise ParameterError(
+            f"neighbors must agree among the parts; got {names}. Promises about different "
+            "neighbors do not add up."
+        )
+    return found.pop()
+
+
+def _agreed_unit(
+    promises: Sequence[ApproxDP | PureDP], unit: str | None, *, bare: bool
+) -> str | None:
+    found = {promise.unit if isinstance(promise, ApproxDP) else None for promise in promises}
+    if bare or unit is not None:
+        found.add(unit)
+    if len(found) > 1:
+        names = " and ".join(sorted("single rows" if of is None else repr(of) for of in found))
+        raise ParameterError(
+            f"The privacy unit must agree among the parts; got {names}. Promises about "
+            "different units do not add up."
+        )
+    return found.pop()

@@ -25,7 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.limits import json_problem
-from dpcov.errors import CorruptFileError, DpcovError, FutureSchemaError, ParameterError
+from dpcov.errors import (
+    CorruptFileError,
+    DpcovError,
+    FutureSchemaError,
+    ParameterError,
+    PastSchemaError,
+)
 from dpcov.releases.layout import archive_parts, is_content, npy_parts
 from dpcov.writing import replacing_file
 
@@ -51,7 +57,7 @@ class Format:
     kind : str
         Its name, in the header.
     schema : int
-        The newest version that can be read.
+        The version that is written and read.
     arrays : mapping of str to str
         The arrays and their types.
     rebuild : callable
@@ -86,7 +92,7 @@ def read_archive(path: str | PathLike[str], formats: Sequence[Format]) -> Any:
         problem = None
         try:
             return _read_members(file, {form.kind: form for form in formats})
-        except FutureSchemaError:
+        except (FutureSchemaError, PastSchemaError):
             raise
         except DpcovError as error:
             problem = str(error).rstrip(".")
@@ -249,5 +255,11 @@ def _format_of(facts: Any, formats: Mapping[str, Format]) -> Format:
         raise FutureSchemaError(
             f"The file has schema {schema}; this version of dpcov reads up to {form.schema}. "
             "Upgrade dpcov to read it."
+        )
+    if schema < form.schema:
+        raise PastSchemaError(
+            f"The file has schema {schema}, which this version of dpcov cannot read: it reads "
+            f"{form.schema}. Read it with the version of dpcov that wrote it, or release the "
+            "table anew, which costs privacy again."
         )
     return form

@@ -13,8 +13,7 @@ import numpy as np
 
 from dpcov.columns import Units
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import ApproxDP, Cap, PureDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Cap, Event, PureDP, event_from_dict, event_to_dict
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
@@ -64,7 +63,7 @@ def _moment_facts(release: Release) -> Facts:
             "trace": made.trace,
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
-            "steps": [vars(step) for step in made.steps],
+            "events": [event_to_dict(event) for event in made.events],
         },
     }
 
@@ -92,13 +91,13 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
         raise CorruptFileError("its columns are not a list")
     promise, cap = _promise_of(made.pop("calibrated_for")), made.pop("cap")
     cap = None if cap is None else Cap(**cap)
-    steps = tuple(Step(**step) for step in made.pop("steps"))
+    events = _events_of(made.pop("events"))
     release = Release(
         matrix=arrays["matrix"].astype(np.float64, copy=False),
         noise_scale=NoiseScale(**facts["noise_scale"]),
         n_rows=facts["n_rows"],
         columns=tuple(facts["columns"]),
-        provenance=Provenance(calibrated_for=promise, cap=cap, steps=steps, **made),
+        provenance=Provenance(calibrated_for=promise, cap=cap, events=events, **made),
         simulated=facts["simulated"],
         units=_units_of(arrays),
         mean=arrays["mean"].astype(np.float64, copy=False) if made["constant"] else None,
@@ -130,7 +129,7 @@ def _pair_facts(release: PairsRelease) -> Facts:
             "cell_bound": made.cell_bound,
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
-            "steps": [vars(step) for step in made.steps],
+            "events": [event_to_dict(event) for event in made.events],
         },
     }
 
@@ -151,7 +150,7 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
     promise = _promise_of(made.pop("calibrated_for"))
     if not isinstance(promise, ApproxDP):
         raise CorruptFileError("its promise is not that of its origin")
-    steps = tuple(Step(**step) for step in made.pop("steps"))
+    events = _events_of(made.pop("events"))
     stated = facts["variances"]
     release = PairsRelease(
         pairs=arrays["pairs"].astype(np.int32, copy=False),
@@ -165,7 +164,7 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
         ),
         n_rows=facts["n_rows"],
         columns=tuple(facts["columns"]),
-        provenance=PairsProvenance(calibrated_for=promise, steps=steps, **made),
+        provenance=PairsProvenance(calibrated_for=promise, events=events, **made),
         simulated=facts["simulated"],
         units=_units_of(arrays),
     )
@@ -173,6 +172,12 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
         raise CorruptFileError("its promise is not that of its origin")
     check_pairs_are_paid(release, promise)
     return release
+
+
+def _events_of(facts: Any) -> tuple[Event, ...]:
+    if not isinstance(facts, list):
+        raise CorruptFileError("its events are not a list")
+    return tuple(event_from_dict(each) for each in facts)
 
 
 def _cap_facts(cap: Cap | None) -> Facts | None:
@@ -191,16 +196,17 @@ def _promise_of(facts: Facts) -> ApproxDP | PureDP:
 
 
 _UNITS = {"center": "<f8", "scale": "<f8"}
+# Schema 1 listed costs of steps instead of events, and was never published.
 MOMENTS = Format(
     "dpcov second-moment release",
-    1,
+    2,
     {"matrix": "<f8", "mean": "<f8"} | _UNITS,
     _rebuild_moments,
     lambda release: (_moment_facts(release), _moment_arrays(release)),
 )
 PAIRS_FORMAT = Format(
     "dpcov pairs release",
-    1,
+    2,
     {"pairs": "<i4", "co_movement": "<f8", "variances": "<f8"} | _UNITS,
     _rebuild_pairs,
     lambda release: (_pair_facts(release), _pair_arrays(release)),

@@ -15,13 +15,13 @@ import numpy.typing as npt
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
-from dpcov.privacy import ApproxDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Event
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
     Particulars,
     Published,
+    check_events,
     state_domain,
 )
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
@@ -56,8 +56,8 @@ class PairsProvenance:
         The scale of the Gumbel noise of the selection, in counts; 0 if all were taken.
     row_norm, cell_bound : float or None
         The clipping of the rows and cells behind released variances.
-    steps : tuple of Step
-        What each step cost.
+    events : tuple of Event
+        What was done that costs privacy, in order.
     missing : Missing
         What was done with missing cells.
     rows_per_unit : int, default 1
@@ -72,7 +72,7 @@ class PairsProvenance:
     selection_scale: float
     row_norm: float | None
     cell_bound: float | None
-    steps: tuple[Step, ...]
+    events: tuple[Event, ...]
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
 
@@ -81,6 +81,7 @@ class PairsProvenance:
         object.__setattr__(self, "missing", Missing.parse(self.missing))
         check_count("max_pairs", self.max_pairs, low=1)
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
+        check_events(self.events)
         state_domain(self)
         check_scale("selection scale", self.selection_scale, or_zero=True)
         for name in ("row_norm", "cell_bound"):

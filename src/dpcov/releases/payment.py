@@ -1,26 +1,36 @@
 """Whether the noise that a file states pays for the promise that it states.
 
-Owns the checks of files that come from elsewhere. They add up what the stated noise and steps
-cost, and compare it with the promise.
+Owns the checks of files that come from elsewhere: its events are those of its mechanism,
+together they pay for the promise, and the stated noise is that of the events. What is compared
+is computed as the mechanism does it, so only the rounding of floats is allowed for.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import TypeVar
 
 from dpcov.errors import CorruptFileError
+from dpcov.exact.grid import Grid
+from dpcov.exact.scales import frobenius_scales
 from dpcov.privacy import (
     ApproxDP,
+    Event,
+    Gaussian,
     Neighbors,
+    Pure,
     PureDP,
+    Selection,
     cap_epsilon,
-    frobenius_sensitivity,
-    gaussian_scale,
+    events_delta,
     sign_sensitivity,
+    squared_moment_sensitivity,
     squared_unit_sensitivity,
 )
-from dpcov.privacy.adaptive import LARGEST_RANGE, adaptive_delta
-from dpcov.privacy.composition import Step, gaussian_step, selection_step, zcdp_budget
+from dpcov.privacy.accounting import events_rho
+from dpcov.privacy.adaptive import LARGEST_RANGE
+from dpcov.privacy.zcdp import zcdp_budget
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.release import (
     LOCAL_CAP,
@@ -33,16 +43,22 @@ from dpcov.releases.release import (
 
 __all__ = ["check_moments_are_paid", "check_pairs_are_paid"]
 
+# A delta is the exponential of sums of up to 1,400: another machine's last digits move it by less.
+_ARITHMETIC = 1e-10
+# Scales are products and roots of a few numbers.
+_ROUNDING = 2.0**-46
+_LOGARITHMS = 1e-9  # another machine's logarithms, in the constants of a cap
 # Relative shares lie between 1e-6 and 1e6, and that of selections is at least 1e-6.
 _SMALLEST_PART, _SMALLEST_SELECTION = 1e-13, 1e-6
+Kind = TypeVar("Kind", Gaussian, Selection, Pure)
 
 
 def check_moments_are_paid(release: Release) -> None:
     """Refuse a file whose promise is not the one that its noise pays for."""
     check = {
-        (SECOND_MOMENT, ApproxDP, False): _central_noise,
-        (LOCAL_GAUSSIAN, ApproxDP, True): _local_gaussian_noise,
-        (LOCAL_CAP, PureDP, True): _local_cap_noise,
+        (SECOND_MOMENT, ApproxDP, False): _check_central,
+        (LOCAL_GAUSSIAN, ApproxDP, True): _check_local_gaussian,
+        (LOCAL_CAP, PureDP, True): _check_local_cap,
     }
     made, promise = release.provenance, release.provenance.calibrated_for
     local = promise.neighbors is Neighbors.LOCAL
@@ -51,175 +67,209 @@ def check_moments_are_paid(release: Release) -> None:
     needed = check.get((made.mechanism, type(promise), local))
     if needed is None or (made.cap is None) != (made.mechanism != LOCAL_CAP):
         raise CorruptFileError("its promise is not that of its origin")
-    least, noise = needed(release), release.noise_scale
-    if (noise.mean and not least.mean) or (noise.signal and not least.signal):
-        raise CorruptFileError("its noise is not that of its origin")
-    if (
-        noise.off_diagonal < least.off_diagonal
-        or noise.diagonal < least.diagonal
-        or noise.signal < least.signal
-        or noise.mean < least.mean
-    ):
+    needed(release)
+    _check_pays(made.events, promise)
+
+
+def check_pairs_are_paid(release: PairsRelease, promise: ApproxDP) -> None:
+    """Refuse a file of pairs whose promise is not the one that its noise pays for."""
+    made = release.provenance
+    n_terms = release.n_rows // 2 if made.center == "differences" else release.n_rows
+    if len(release.pairs) != made.max_pairs or release.n_terms != n_terms:
+        raise CorruptFileError("its pairs are not those of its origin")
+    _check_relation(made.center, promise, made.rows_per_unit)
+    if promise.neighbors is Neighbors.LOCAL:
+        raise CorruptFileError("its promise is not that of its origin")
+    per_person = sign_sensitivity(promise.neighbors) * made.rows_per_unit
+    left = list(made.events)
+    if made.max_pairs < release.n_columns * (release.n_columns - 1) // 2:
+        _check_selection(_next(left, "selection", Selection), release, per_person)
+    elif made.selection_scale:
+        raise CorruptFileError("its selection is not that of its origin")
+    sensitivity = per_person * math.sqrt(made.max_pairs) / release.n_terms
+    _check_scale(_next(left, "values", Gaussian), sensitivity, release.noise_scale)
+    _check_variances(left, release, promise)
+    if left:
+        raise CorruptFileError("its events are not those of its origin")
+    _check_pays(made.events, promise)
+    # The mechanism splits a budget of zCDP. Other bounds may allow less noise; it never has it.
+    budget = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
+    if events_rho(made.events) > budget * (1 + _ARITHMETIC):
         raise CorruptFileError("its noise does not pay for its promise")
+
+
+def _check_pays(events: tuple[Event, ...], promise: ApproxDP | PureDP) -> None:
+    if isinstance(promise, ApproxDP):
+        pays = events_delta(events, epsilon=promise.epsilon) <= promise.delta * (1 + _ARITHMETIC)
+    else:
+        pays = events_delta(events, epsilon=promise.epsilon) == 0.0
+    if not pays:
+        raise CorruptFileError("its noise does not pay for its promise")
+
+
+def _next(events: list[Event], name: str, kind: type[Kind]) -> Kind:
+    """Take the first event off the list, if it is the one that must come."""
+    event = events.pop(0) if events else None
+    if not isinstance(event, kind) or event.name != name:
+        raise CorruptFileError("its events are not those of its origin")
+    return event
+
+
+def _check_relation(center: str, promise: ApproxDP | PureDP, rows_per_unit: int) -> None:
+    """Differences of rows keep one promise alone."""
+    if center == "differences" and (
+        promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1
+    ):
+        raise CorruptFileError("its promise is not that of its origin")
+
+
+def _check_scale(event: Gaussian, sensitivity: float, stated: float) -> None:
+    if not math.isclose(stated, event.multiplier * sensitivity, rel_tol=_ROUNDING):
+        raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_selection(event: Selection, release: PairsRelease, per_person: int) -> None:
+    made = release.provenance
+    scale = made.selection_scale
+    if event.count != made.max_pairs or not (
+        scale > 0 and math.isclose(event.range * scale, 2 * per_person, rel_tol=_ROUNDING)
+    ):
+        raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_variances(events: list[Event], release: PairsRelease, promise: ApproxDP) -> None:
+    made, variances = release.provenance, release.variances
+    if made.row_norm is None or made.cell_bound is None:
+        if made.row_norm != made.cell_bound or (variances and variances.noise_scale > 0):
+            raise CorruptFileError("its variances are not those of its origin")
+        return
+    if variances is None or made.cell_bound > made.row_norm:
+        raise CorruptFileError("its variances are not those of its origin")
+    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors)) * made.rows_per_unit
+    sensitivity = factor * made.cell_bound * made.row_norm / release.n_terms
+    _check_scale(_next(events, "variances", Gaussian), sensitivity, variances.noise_scale)
 
 
 def _is_plain(release: Release) -> bool:
     """Whether nothing was learned or counted that only a table can give."""
     made = release.provenance
-    nothing = (made.center, made.constant, made.trace, made.rows_per_unit, made.steps)
+    nothing = (made.center, made.constant, made.trace, made.rows_per_unit)
     unit = getattr(made.calibrated_for, "unit", None)
-    return nothing == ("public", 0, None, 1, ()) and unit is None and release.mean is None
+    return nothing == ("public", 0, None, 1) and unit is None and release.mean is None
 
 
-def check_pairs_are_paid(release: PairsRelease, promise: ApproxDP) -> None:
-    """Add up what the stated noise costs, and compare it with the promise."""
+def _check_central(release: Release) -> None:
+    """Compare the noise with that of the last event, on the grid on which it was drawn."""
     made = release.provenance
-    per_person = sign_sensitivity(promise.neighbors) * made.rows_per_unit
-    n_pairs = release.n_columns * (release.n_columns - 1) // 2
-    n_terms = release.n_rows // 2 if made.center == "differences" else release.n_rows
-    if len(release.pairs) != made.max_pairs or release.n_terms != n_terms:
-        raise CorruptFileError("its pairs are not those of its origin")
-    if promise.neighbors is Neighbors.LOCAL or (
-        made.center == "differences"
-        and (promise.neighbors is not Neighbors.REPLACE or made.rows_per_unit > 1)
-    ):
-        raise CorruptFileError("its promise is not that of its origin")
-    steps = [
-        gaussian_step(
-            "values",
-            sensitivity=per_person * math.sqrt(made.max_pairs) / release.n_terms,
-            scale=release.noise_scale,
-        )
-    ]
-    if (made.selection_scale > 0) != (made.max_pairs < n_pairs):
-        raise CorruptFileError("its selection is not that of its origin")
-    if made.max_pairs < n_pairs:
-        selection = selection_step(
-            "selection",
-            count=made.max_pairs,
-            sensitivity=per_person,
-            scale=made.selection_scale,
-        )
-        steps.insert(0, selection)
-    steps += _variance_steps(release, promise)
-    if sum(step.rho for step in steps) * (1 - 1e-9) > zcdp_budget(
-        epsilon=promise.epsilon, delta=promise.delta
-    ):
-        raise CorruptFileError("its noise does not pay for its promise")
-    stated = [(step.name, step.kind) for step in made.steps]
-    if stated != [(step.name, step.kind) for step in steps] or any(
-        not math.isclose(mine.rho, step.rho, rel_tol=1e-6)
-        for mine, step in zip(made.steps, steps, strict=True)
-    ):
-        raise CorruptFileError("its steps do not cost what it states")
-
-
-def _variance_steps(release: PairsRelease, promise: ApproxDP) -> list[Step]:
-    made, variances = release.provenance, release.variances
-    if made.row_norm is None or made.cell_bound is None:
-        if made.row_norm != made.cell_bound or (variances and variances.noise_scale > 0):
-            raise CorruptFileError("its variances are not those of its origin")
-        return []
-    if variances is None or made.cell_bound > made.row_norm * (1 + 1e-9):
-        raise CorruptFileError("its variances are not those of its origin")
-    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors)) * made.rows_per_unit
-    sensitivity = factor * made.cell_bound * made.row_norm / release.n_terms
-    return [gaussian_step("variances", sensitivity=sensitivity, scale=variances.noise_scale)]
-
-
-def _central_noise(release: Release) -> NoiseScale:
-    """Return the noise that the stated steps ask for, if these pay for the promise."""
-    made = release.provenance
-    moments = _check_steps(made.steps, made.calibrated_for)
+    moments = _check_dense_events(made.events, made.calibrated_for.epsilon)
     if (release.mean is None) != (made.constant == 0) or (made.constant > 0) != (
         made.center == "private"
     ):
         raise CorruptFileError("its mean is not that of its origin")
-    # In units of the norm of a row.
-    constant = made.constant / 2**made.bits
-    if constant > 1 or (made.constant and made.trace is not None):
+    if made.constant > 1 << made.bits or (made.constant and made.trace is not None):
         raise CorruptFileError("its mean is not that of its origin")
-    if (made.trace is None) == any(step.name == "trace" for step in made.steps):
+    if (made.trace is None) == any(event.name == "trace" for event in made.events):
         raise CorruptFileError("its trace is not that of its origin")
-    if made.center == "differences" and (
-        made.calibrated_for.neighbors is not Neighbors.REPLACE or made.rows_per_unit > 1
-    ):
-        raise CorruptFileError("its promise is not that of its origin")
-    unit = (made.row_norm**2 if made.trace is None else made.trace) / release.n_terms
-    squared = 2 * (1 + constant**2) ** 2
-    if made.calibrated_for.neighbors is Neighbors.ADD_REMOVE:
-        squared = 1 + 2 * constant**2
-    diagonal = math.sqrt(squared / (2 * moments.rho)) * made.rows_per_unit * unit * (1 - 1e-9)
-    off_diagonal = diagonal / math.sqrt(2)
-    mean = off_diagonal / (made.row_norm * constant) if constant else 0.0
-    return NoiseScale(off_diagonal, diagonal, mean=mean)
+    _check_relation(made.center, made.calibrated_for, made.rows_per_unit)
+    if not _are_alike(release.noise_scale, _noise_of(moments, release)):
+        raise CorruptFileError("its noise is not that of its events")
 
 
-def _check_steps(steps: tuple[Step, ...], promise: ApproxDP | PureDP) -> Step:
-    """Return the step of the moments, if all steps together pay for the promise."""
-    gaussian = [step for step in steps if step.kind == "gaussian"]
-    selections = [step for step in steps if step.kind == "selection"]
-    if not isinstance(promise, ApproxDP):
-        raise CorruptFileError("its promise is not that of its origin")
-    if not _can_be_steps(gaussian, selections, promise.epsilon) or (
-        [(step.name, step.kind) for step in steps] != _dense_steps({step.name for step in steps})
+def _check_dense_events(events: tuple[Event, ...], epsilon: float) -> Gaussian:
+    """Return the event of the moments, if all are those of the mechanism, in its order."""
+    stated = [(event.name, type(event)) for event in events]
+    gaussian = [event for event in events if isinstance(event, Gaussian)]
+    selections = [event for event in events if isinstance(event, Selection)]
+    if stated != _dense_events({event.name for event in events}) or not (
+        _can_be_noise(gaussian) and _can_be_selections(selections, epsilon)
     ):
-        raise CorruptFileError("its steps are not those of its origin")
-    delta = adaptive_delta(
-        epsilon=promise.epsilon,
-        multiplier=1 / math.sqrt(2 * sum(step.rho for step in gaussian)) * (1 + 1e-9),
-        selections=len(selections),
-        selection_range=max((math.sqrt(8 * step.rho) for step in selections), default=0.0),
-    )
-    if delta > promise.delta * (1 + 1e-6):
-        raise CorruptFileError("its noise does not pay for its promise")
+        raise CorruptFileError("its events are not those of its origin")
     return gaussian[-1]
 
 
-def _dense_steps(taken: set[str]) -> list[tuple[str, str]]:
-    """Return the steps that the dense mechanism takes, if it takes some of them."""
+def _dense_events(taken: set[str]) -> list[tuple[str, type[Event]]]:
+    """Return what the dense mechanism does, if it does some of it."""
     radius, scales = "radius" in taken, "scales" in taken
-    steps = [
-        ("radius", "selection", radius),
-        ("scales", "gaussian", scales),
-        ("radius in these scales", "selection", radius and scales),
-        ("trace", "gaussian", "trace" in taken),
-        ("moments", "gaussian", True),
+    events: list[tuple[str, type[Event], bool]] = [
+        ("radius", Selection, radius),
+        ("scales", Gaussian, scales),
+        ("radius in these scales", Selection, radius and scales),
+        ("trace", Gaussian, "trace" in taken),
+        ("moments", Gaussian, True),
     ]
-    return [(name, kind) for name, kind, is_taken in steps if is_taken]
+    return [(name, kind) for name, kind, is_taken in events if is_taken]
 
 
-def _can_be_steps(gaussian: list[Step], selections: list[Step], epsilon: float) -> bool:
-    """Return whether shares that the door takes give these costs."""
-    whole = sum(step.rho for step in gaussian)
-    ranges = [math.sqrt(8 * step.rho) for step in selections]
-    least = min(LARGEST_RANGE, _SMALLEST_SELECTION * epsilon / max(1, len(ranges)))
+def _can_be_noise(gaussian: list[Gaussian]) -> bool:
+    """Return whether shares that the door takes give this noise."""
+    costs = [(1 / event.multiplier) ** 2 for event in gaussian]
+    return min(costs) >= _SMALLEST_PART * sum(costs)
+
+
+def _can_be_selections(selections: list[Selection], epsilon: float) -> bool:
+    """Return whether a share that the door takes gives these ranges, computed as it does."""
+    if not selections:
+        return True
+    least = min(LARGEST_RANGE, _SMALLEST_SELECTION * epsilon / len(selections))
     return (
-        all(step.rho >= _SMALLEST_PART * whole for step in gaussian)
-        and len({step.rho for step in selections}) <= 1
-        and all(least * (1 - 1e-9) <= width <= LARGEST_RANGE * (1 + 1e-9) for width in ranges)
+        len({event.range for event in selections}) == 1
+        and all(event.count == 1 for event in selections)
+        and least <= selections[0].range <= LARGEST_RANGE
     )
 
 
-def _local_gaussian_noise(release: Release) -> NoiseScale:
-    promise = release.provenance.calibrated_for
-    diagonal = gaussian_scale(
-        epsilon=promise.epsilon,
-        delta=getattr(promise, "delta", 0.0),
-        sensitivity=frobenius_sensitivity(release.provenance.row_norm, promise.neighbors)
-        / math.sqrt(release.n_rows),  # each report has its own
-    ) * (1 - 1e-9)
-    return NoiseScale(diagonal / math.sqrt(2), diagonal)
-
-
-def _local_cap_noise(release: Release) -> NoiseScale:
-    """Return the noise of the stated constants, which must pay for the promise."""
+def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
+    """Return the noise that the mechanism draws for this event."""
     made = release.provenance
-    if (
-        made.cap is None
-        or cap_epsilon(made.cap, n_columns=release.n_columns) > made.calibrated_for.epsilon
-    ):
+    grid = Grid(row_norm=made.row_norm, bits=made.bits, constant=made.constant)
+    squared = squared_moment_sensitivity(
+        made.calibrated_for.neighbors,
+        squared_norm=grid.squared_norm,
+        constant=grid.constant,
+        rows=made.rows_per_unit,
+    )
+    off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
+    whole = grid.unit**2 if made.trace is None else made.trace / grid.squared_norm
+    cell = whole / release.n_terms
+    mean = grid.unit / (grid.constant * release.n_terms) if grid.constant else 0.0
+    return NoiseScale(off_diagonal * cell, diagonal * cell, mean=off_diagonal * mean)
+
+
+def _are_alike(stated: NoiseScale, expected: NoiseScale) -> bool:
+    return all(
+        math.isclose(getattr(stated, name), getattr(expected, name), rel_tol=_ROUNDING)
+        for name in ("off_diagonal", "diagonal", "signal", "mean")
+    )
+
+
+def _check_local_gaussian(release: Release) -> None:
+    """Compare the noise of the average with the least that so many devices draw."""
+    left, noise = list(release.provenance.events), release.noise_scale
+    event = _next(left, "report", Gaussian)
+    squared = squared_unit_sensitivity(Neighbors.LOCAL) * release.provenance.row_norm**4
+    least = event.multiplier * math.sqrt(squared / release.n_rows) * (1 - _ROUNDING)
+    if left:
+        raise CorruptFileError("its events are not those of its origin")
+    if noise.signal or noise.mean:
+        raise CorruptFileError("its noise is not that of its origin")
+    if noise.diagonal < least or noise.off_diagonal < least / math.sqrt(2):
+        raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_local_cap(release: Release) -> None:
+    """Compare the event with what the stated constants keep, and the noise with theirs."""
+    made, noise = release.provenance, release.noise_scale
+    left = list(made.events)
+    event = _next(left, "report", Pure)
+    if left or made.cap is None:
+        raise CorruptFileError("its events are not those of its origin")
+    if cap_epsilon(made.cap, n_columns=release.n_columns) > event.epsilon:
         raise CorruptFileError("its constants do not pay for its promise")
     exact = cap_noise(made.cap, row_norm=made.row_norm, n_rows=release.n_rows)
-    slack = 1 - 1e-9  # another machine's logarithms
-    return NoiseScale(slack * exact.off_diagonal, slack * exact.diagonal, slack * exact.signal)
+    if noise.mean or (noise.signal and not exact.signal):
+        raise CorruptFileError("its noise is not that of its origin")
+    if any(
+        getattr(noise, name) < getattr(exact, name) * (1 - _LOGARITHMS)
+        for name in ("off_diagonal", "diagonal", "signal")
+    ):
+        raise CorruptFileError("its noise is not that of its events")

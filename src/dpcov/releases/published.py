@@ -20,11 +20,18 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_count
-from dpcov.privacy import ApproxDP, Cap, NoPromise, Promise, PureDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Cap, Event, NoPromise, Promise, PureDP
+from dpcov.privacy.accounting import event_shares
 from dpcov.releases.sizes import MOST_ROWS
 
-__all__ = ["ROUNDED_GAUSSIAN", "NoiseFact", "Particulars", "Published", "state_domain"]
+__all__ = [
+    "ROUNDED_GAUSSIAN",
+    "NoiseFact",
+    "Particulars",
+    "Published",
+    "check_events",
+    "state_domain",
+]
 
 ROUNDED_GAUSSIAN = "rounded Gaussian"
 
@@ -54,7 +61,13 @@ class Made(Protocol):
     def rows_per_unit(self) -> int: ...
 
     @property
-    def steps(self) -> tuple[Step, ...]: ...
+    def events(self) -> tuple[Event, ...]: ...
+
+
+def check_events(events: object) -> None:
+    """Refuse what is no tuple of events."""
+    if not isinstance(events, tuple) or any(not isinstance(event, Event) for event in events):
+        raise ParameterError("events must be a tuple of events of dpcov.privacy.")
 
 
 def state_domain(made: Made) -> None:
@@ -168,8 +181,21 @@ class Published(ABC):
         return self.provenance.calibrated_for
 
     @property
+    def events(self) -> tuple[Event, ...]:
+        """What was done that costs privacy, in order: for `dpcov.privacy.compose`, or a ledger.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
+        >>> [(event.name, round(event.multiplier, 3)) for event in release.events]
+        [('moments', 4.225)]
+        """
+        return self.provenance.events
+
+    @property
     def shares(self) -> dict[str, float]:
-        """What each step cost, as a share of the whole: they add up to 1.
+        """What each event costs in zCDP, as a share of the whole: they add up to 1.
 
         Examples
         --------
@@ -180,9 +206,9 @@ class Published(ABC):
         >>> {name: round(share, 2) for name, share in release.shares.items()}
         {'radius': 0.05, 'moments': 0.95}
         """
-        steps = self.provenance.steps
-        whole = sum(step.rho for step in steps)
-        return {step.name: step.rho / whole for step in steps}
+        events = self.events
+        names = [event.name for event in events]
+        return dict(zip(names, event_shares(events), strict=True))
 
     @property
     @abstractmethod

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
-from dpcov.privacy import ApproxDP, Cap, PureDP
-from dpcov.privacy.composition import Step
+from dpcov.privacy import ApproxDP, Cap, Event, PureDP
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
     Particulars,
     Published,
+    check_events,
     state_domain,
 )
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
@@ -130,8 +130,8 @@ class Provenance:
         What was done with missing cells.
     rows_per_unit : int, default 1
         How many rows of each privacy unit were used at most.
-    steps : tuple of Step
-        What was paid for, in order.
+    events : tuple of Event
+        What was done that costs privacy, in order.
     """
 
     version: str
@@ -145,7 +145,7 @@ class Provenance:
     trace: float | None = None
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
-    steps: tuple[Step, ...] = ()
+    events: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
         check_norm("row_norm", self.row_norm)
@@ -158,6 +158,7 @@ class Provenance:
             check_scale("trace", self.trace)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
+        check_events(self.events)
         state_domain(self)
 
 
@@ -344,6 +345,8 @@ class Release(Published):
             The file is truncated, altered, or not a release.
         FutureSchemaError
             The file was written by a newer version of dpcov.
+        PastSchemaError
+            The file was written before files had what this version of dpcov needs.
         """
         from dpcov.releases.formats import read_release
 

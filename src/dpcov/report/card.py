@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 3
+CARD_VERSION = 4
 INFINITE = "infinite"
 """A level for which JSON has no number."""
 
@@ -141,7 +141,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 3}
+    {'const': 4}
     """
     text = package_files("dpcov.report").joinpath("card_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dpcov.privacy import ApproxDP, Neighbors, PureDP
+from dpcov.privacy import ApproxDP, Approximate, Gaussian, Neighbors, Pure, PureDP
+from dpcov.privacy.accounting import events_rho
 from dpcov.releases import AnyRelease
 
 __all__ = ["describe_guarantee", "known_limits"]
@@ -26,7 +27,7 @@ def describe_guarantee(release: AnyRelease) -> dict[str, Any]:
     made, holds = release.provenance.calibrated_for, not release.simulated
     unit = _unit_of(made)
     rho = _total_cost(release)
-    only_gaussian = all(step.kind == "gaussian" for step in release.provenance.steps)
+    only_gaussian = all(isinstance(event, Gaussian) for event in release.events)
     return {
         # With a seed the noise can be taken away again: what follows is not promised.
         "holds": holds,
@@ -144,9 +145,9 @@ def _several_rows(made: Made) -> str | None:
 
 
 def _total_cost(release: AnyRelease) -> float | None:
-    """Return what all steps cost together in zCDP; None where no account is kept in it."""
-    steps = release.provenance.steps
-    return sum(step.rho for step in steps) * _UP if steps else None
+    """Return what all events cost together in zCDP; None where a promise says it better."""
+    stated = any(isinstance(event, (Pure, Approximate)) for event in release.events)
+    return None if stated or not release.events else events_rho(release.events) * _UP
 
 
 def _not_protected(release: AnyRelease, unit: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a card says of what was released and how: reading of cells, steps, noise, sampler.
+"""What a card says of what was released and how: reading of cells, events, noise, sampler.
 
 Owns these words. Every number is public or was paid for.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from dpcov.privacy import Selection, event_to_dict
+from dpcov.privacy.accounting import event_shares
 from dpcov.releases import LOCAL_CAP, AnyRelease
 
 __all__ = ["describe_mechanism", "describe_reading", "describe_released"]
@@ -58,7 +60,7 @@ def _released_in_words(release: AnyRelease) -> str:
 
 def describe_reading(release: AnyRelease) -> dict[str, Any]:
     """Return what was done to cells and rows: centers, scales, clipping, grid, missing cells."""
-    made, names = release.provenance, [step.name for step in release.provenance.steps]
+    made, names = release.provenance, [event.name for event in release.events]
     own = release.particulars
     scales = "none" if release.units.is_plain else "stated"
     norm_is = "not used" if made.row_norm is None else "stated"
@@ -78,22 +80,16 @@ def describe_reading(release: AnyRelease) -> dict[str, Any]:
 
 
 def describe_mechanism(release: AnyRelease) -> dict[str, Any]:
-    """Return the steps with their shares and costs, the noise, and where it came from."""
+    """Return the events with their shares, the noise, and where it came from."""
     made = release.provenance
-    whole = sum(step.rho for step in made.steps)
     cap = made.mechanism == LOCAL_CAP
-    selects = any(step.kind == "selection" for step in made.steps)
+    selects = any(isinstance(event, Selection) for event in release.events)
     sampler = _CAP_SAMPLER if cap else _SAMPLER + (f"; {_TOP_K}" if selects else "")
     return {
         "name": made.mechanism,
-        "steps": [
-            {
-                "name": step.name,
-                "kind": step.kind,
-                "rho": step.rho,
-                "share": step.rho / whole,
-            }
-            for step in made.steps
+        "events": [
+            event_to_dict(event) | {"share": share}
+            for event, share in zip(release.events, event_shares(release.events), strict=True)
         ],
         "noise": [asdict(fact) for fact in release.noise_facts],
         "constants": _constants(release),

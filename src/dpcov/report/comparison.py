@@ -23,7 +23,7 @@ _DERIVED = {
     "guarantee.mu",
     "guarantee.factor",
     "guarantee.attack.power",
-    "mechanism.steps[].share",
+    "mechanism.events[].share",
     "estimate.level",
     "estimate.threshold",
     "estimate.smallest_detectable_correlation",

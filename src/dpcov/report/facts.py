@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dpcov.privacy import event_from_dict
+
 __all__ = ["Fact", "provenance", "what_was_released"]
 
 Fact = tuple[str, str]
@@ -74,7 +76,7 @@ def _clipping(reading: Mapping[str, Any]) -> list[Fact]:
 
 
 def provenance(card: Mapping[str, Any]) -> list[Fact]:
-    """Return how a release was made: mechanism, grid, constants and costs."""
+    """Return how a release was made: mechanism, grid, constants and events."""
     reading, mechanism = card["reading"], card["mechanism"]
     facts = [
         ("dpcov version", card["library"]["version"]),
@@ -91,11 +93,14 @@ def provenance(card: Mapping[str, Any]) -> list[Fact]:
     if reading["grid_bits"] is not None:
         facts.append(("grid", f"{reading['row_norm']:g} / 2^{reading['grid_bits']}"))
     facts += _constants(mechanism["constants"])
-    steps = ", ".join(
-        f"{step['name']} ρ = {step['rho']:.4g}{' (selection)' * (step['kind'] == 'selection')}"
-        for step in mechanism["steps"]
-    )
-    return [*facts, ("cost of each step (zCDP)", steps)] if steps else facts
+    events = ", ".join(_event(dict(event)) for event in mechanism["events"])
+    return [*facts, ("what cost privacy", events)]
+
+
+def _event(facts: dict[str, Any]) -> str:
+    share = facts.pop("share")
+    event = event_from_dict(facts)
+    return f"{event.name}: {event.in_words} ({share:.0%})"
 
 
 def _constants(constants: Mapping[str, Any]) -> list[Fact]:

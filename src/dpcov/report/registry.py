@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpcov.errors import ParameterError
+from dpcov.privacy import event_from_dict
 
 __all__ = ["TO_FILL_IN", "registry_entry"]
 
@@ -103,10 +104,7 @@ def _privacy_loss(card: Mapping[str, Any]) -> dict[str, Any]:
 
 def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
     mechanism = card["mechanism"]
-    steps = [
-        f"{step['name']}: {step['kind']}, rho = {step['rho']:.6g}, {step['share']:.1%} of the cost"
-        for step in mechanism["steps"]
-    ]
+    events = [_event(dict(event)) for event in mechanism["events"]]
     noise = [f"{n['of']}: {n['law']}, {n['measure']} {n['value']:.6g}" for n in mechanism["noise"]]
     return {
         "preprocessing_and_hyperparameter_tuning": _preprocessing(card["reading"]),
@@ -119,9 +117,15 @@ def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
                 *card["known_limits"],
             ]
         ),
-        "composition": _list(steps) if steps else "One step.",
+        "composition": _list(events),
         **_estimate(card["estimate"]),
     }
+
+
+def _event(facts: dict[str, Any]) -> str:
+    share = facts.pop("share")
+    event = event_from_dict(facts)
+    return f"{event.name}: {event.in_words}, {share:.1%} of the cost"
 
 
 def _estimate(estimate: Mapping[str, Any] | None) -> dict[str, str]:
