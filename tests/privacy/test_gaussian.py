@@ -5,6 +5,7 @@ import warnings
 
 import mpmath
 import numpy as np
+import opendp.prelude as dp  # first of all: it changes the environment
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,7 +110,6 @@ def test_scale_is_proportional_to_sensitivity(epsilon, sensitivity):
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 8.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
 def test_the_gain_over_opendp_is_the_analytic_one(epsilon, delta):
-    import opendp.prelude as dp
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import opendp.prelude as dp  # first of all: it changes the environment
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,6 @@ def test_the_budget_is_never_beyond_the_promise_and_nearly_all_of_it(epsilon, de
 @pytest.mark.claim("P9")
 @pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
 def test_opendp_agrees_with_the_conversion(epsilon, delta):
-    dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     rho = zcdp_budget(epsilon=epsilon, delta=delta)
     gaussian = dp.m.make_gaussian(
@@ -118,7 +118,6 @@ def test_a_selection_at_its_scale_costs_at_most_what_it_may(count, rho):
 
 
 def test_opendp_charges_the_same_for_a_selection():
-    dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     for count, sensitivity in ((1, 2), (10, 1), (200, 2)):
         theirs = dp.m.make_noisy_top_k(
