@@ -74,7 +74,7 @@ def quieter_values(monkeypatch):
     monkeypatch.setattr(
         pairs_plan, "_gaussian_scale", lambda squared, rho: int(math.sqrt(squared / (2 * rho)) / 3)
     )
-    monkeypatch.setattr(pairs_plan, "_steps", lambda *_: ())
+    monkeypatch.setattr(pairs_plan, "_events", lambda *_: ())
 
 
 def no_noise_in_selection(monkeypatch):
