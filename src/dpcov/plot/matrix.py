@@ -60,7 +60,7 @@ def heatmap(
     >>> from matplotlib.figure import Figure
     >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
     >>> rows[:, 3] += rows[:, 0]
-    >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+    >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4, seed=1).estimate()
     >>> ax = heatmap(estimate, Figure().subplots())
     >>> sorted(label.get_text() for label in ax.get_xticklabels()[:2])
     ['x0', 'x3']
