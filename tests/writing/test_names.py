@@ -46,6 +46,7 @@ def test_a_name_too_long_for_what_stands_beside_it_is_refused(tmp_path, length):
 def test_a_name_that_is_just_short_enough_is_let_pass(tmp_path):
     target = locate_target(tmp_path / ("x" * 233))
     target.old("0" * 16).mkdir()
+    assert target.old("0" * 16).is_dir()
 
 
 @pytest.mark.parametrize("parent", ["nowhere", "file", "file/inside"])
