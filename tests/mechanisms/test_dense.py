@@ -10,7 +10,7 @@ import dpcov
 from dpcov import Column, Columns, PrivateRadius
 from dpcov.errors import InputError, ParameterError, SaturationWarning
 from dpcov.mechanisms import dense, door
-from dpcov.mechanisms.budget import plan_budget, split
+from dpcov.mechanisms.budget import split, split_budget
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.privacy import ApproxDP, events_delta
 from dpcov.sensitive.engines import serial
@@ -160,8 +160,8 @@ def test_all_steps_together_cost_what_was_promised(options):
 @pytest.mark.claim("P13")
 def test_a_split_among_gaussians_is_one_gaussian():
     promise = ApproxDP(1.0, 1e-5, "replace")
-    alone = plan_budget(promise, selections=0, selection_share=0, gaussians=["moments"])
-    both = plan_budget(
+    alone = split_budget(promise, selections=0, selection_share=0, gaussians=["moments"])
+    both = split_budget(
         promise,
         selections=0,
         selection_share=0,
@@ -319,7 +319,7 @@ def spy(monkeypatch, name):
 
 @pytest.mark.claim("P20")
 def test_every_step_pays_for_all_rows_of_a_person(monkeypatch):
-    steps = ("choose_radius", "plan_squares", "plan_second_moment")
+    steps = ("choose_radius", "plan_squares", "calibrate_moments")
     calls = {name: spy(monkeypatch, name) for name in steps}
     people = np.column_stack([np.arange(N_ROWS) // 3, WORK])
     dpcov.release(people, epsilon=5, delta=1e-6, unit="x0", rows_per_unit=3, **EVERYTHING)
@@ -347,7 +347,7 @@ def test_every_pass_has_the_same_rule_for_missing_cells(monkeypatch, rule):
 def test_the_range_is_split_among_the_selections():
     promise = ApproxDP(2.0, 1e-5, "replace")
     one, two = (
-        plan_budget(promise, selections=k, selection_share=0.1, gaussians=["moments"])
+        split_budget(promise, selections=k, selection_share=0.1, gaussians=["moments"])
         for k in (1, 2)
     )
     assert one.selection_range == pytest.approx(0.2)

@@ -20,8 +20,8 @@ from dpcov.errors import (
     WeakPromiseWarning,
 )
 from dpcov.mechanisms import dense
-from dpcov.mechanisms.pairs_plan import plan_pairs
-from dpcov.mechanisms.second_moment import plan_second_moment
+from dpcov.mechanisms.pairs_calibration import calibrate_pairs
+from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, NoPromise
 from dpcov.sensitive.tables import MAX_STREAM_ROWS
 
@@ -149,9 +149,9 @@ def test_the_same_seed_gives_the_same_file_from_every_source(options, tmp_path):
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 50.0])
 def test_a_stream_of_any_length_has_the_plan_of_its_true_length(neighbors, epsilon):
     promise = ApproxDP(epsilon, 1e-9, neighbors)
-    before = plan_second_moment(promise=promise, n_rows=MAX_STREAM_ROWS, row_norm=1.0)
+    before = calibrate_moments(promise=promise, n_rows=MAX_STREAM_ROWS, row_norm=1.0)
     for n_rows in (2, 1000, MAX_STREAM_ROWS):
-        after = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+        after = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=1.0)
         assert before.for_rows(n_rows) == after
 
 
@@ -164,8 +164,8 @@ def test_a_stream_has_the_pairs_plan_of_its_true_length(differences):
         "differences": differences,
         "row_norm": 1.0,
     }
-    before = plan_pairs(n_rows=MAX_STREAM_ROWS, **facts)
-    assert before.for_rows(77) == plan_pairs(n_rows=77, **facts)
+    before = calibrate_pairs(n_rows=MAX_STREAM_ROWS, **facts)
+    assert before.for_rows(77) == calibrate_pairs(n_rows=77, **facts)
 
 
 def test_a_delta_above_one_over_n_is_warned_of():

@@ -14,9 +14,9 @@ from dpcov.exact import triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.triangle import Triangle
-from dpcov.mechanisms import pairs_plan
-from dpcov.mechanisms.pairs import _pairs_at, release_pairs
-from dpcov.mechanisms.pairs_plan import plan_pairs
+from dpcov.mechanisms import pairs_calibration
+from dpcov.mechanisms.pairs import _pairs_at, release_co_movement
+from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import zcdp_budget, zcdp_cost
@@ -43,7 +43,7 @@ def correlated(n=4000, p=20, r=0.8, seed=0):
 )
 def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm, differences):
     relation = "replace" if differences else "add-remove"
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=ApproxDP(epsilon, delta, relation),
         n_rows=1000,
         n_columns=50,
@@ -52,14 +52,14 @@ def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm
         row_norm=row_norm,
     )
     rho = zcdp_budget(epsilon=epsilon, delta=delta)
-    spent = events_rho(plan.events)
+    spent = events_rho(calibration.events)
     assert 0.999 * rho < spent <= rho
 
 
 @pytest.mark.claim("P12")
 @pytest.mark.parametrize(("relation", "per_person"), [("replace", 2), ("add-remove", 1)])
 def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=ApproxDP(1.0, 1e-5, relation),
         **FACTS,
         differences=False,
@@ -68,18 +68,20 @@ def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
         shares={"selection": 2, "values": 1, "variances": 1},
     )
     rho = zcdp_budget(**BUDGET)
-    assert plan.selection_scale == pytest.approx(
+    assert calibration.selection_scale == pytest.approx(
         2 * per_person * math.sqrt(20 / (8 * rho / 2)), rel=1e-6
     )
-    assert plan.noise_scale * 1000 == pytest.approx(
+    assert calibration.noise_scale * 1000 == pytest.approx(
         per_person * math.sqrt(20) / math.sqrt(2 * rho / 4), rel=1e-6
     )
     bound = 1.5 * 3.0 * (math.sqrt(2) if relation == "replace" else 1)
-    assert plan.variance_scale * 1000 == pytest.approx(bound / math.sqrt(2 * rho / 4), rel=1e-5)
+    assert calibration.variance_scale * 1000 == pytest.approx(
+        bound / math.sqrt(2 * rho / 4), rel=1e-5
+    )
 
 
 def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
-    all_pairs = plan_pairs(
+    all_pairs = calibrate_pairs(
         promise=PROMISE, n_rows=1000, n_columns=5, max_pairs=10, differences=True
     )
     assert [event.name for event in all_pairs.events] == ["values"]
@@ -89,30 +91,36 @@ def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
 @pytest.mark.parametrize("share", [0.7, 1.3])
 def test_values_have_the_planned_noise_and_no_other(share):
     table = np.zeros((100, 30))  # no signs at all: the values are noise
-    plan = plan_pairs(promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, differences=False)
+    calibration = calibrate_pairs(
+        promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, differences=False
+    )
     sums = CoMovement.from_blocks([table], n_columns=30, center=np.zeros(30))
     columns = tuple(f"x{i}" for i in range(30))
     drawn = np.concatenate(
         [
-            release_pairs(sums, plan, columns=columns, stream=RandomStream.from_seed(s)).co_movement
+            release_co_movement(
+                sums, calibration, columns=columns, stream=RandomStream.from_seed(s)
+            ).co_movement
             for s in range(8)
         ]
     )
-    assert stats.kstest(drawn / plan.noise_scale, "norm").pvalue > 1e-4
-    assert stats.kstest(drawn / (share * plan.noise_scale), "norm").pvalue < 1e-6
+    assert stats.kstest(drawn / calibration.noise_scale, "norm").pvalue > 1e-4
+    assert stats.kstest(drawn / (share * calibration.noise_scale), "norm").pvalue < 1e-6
 
 
 def test_variances_have_the_planned_noise():
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, differences=False, row_norm=1.0
     )
     sums = CoMovement.from_blocks(
-        [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=plan.squares
+        [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=calibration.squares
     )
     columns = tuple(f"x{i}" for i in range(2000))
-    drawn = release_pairs(sums, plan, columns=columns, stream=RandomStream.from_seed(0)).variances
+    drawn = release_co_movement(
+        sums, calibration, columns=columns, stream=RandomStream.from_seed(0)
+    ).variances
     assert stats.kstest(drawn.values / drawn.noise_scale, "norm").pvalue > 1e-4
-    assert drawn.noise_scale == plan.variance_scale
+    assert drawn.noise_scale == calibration.variance_scale
 
 
 @pytest.mark.parametrize("size", [2, 3, 7, 50])
@@ -150,12 +158,12 @@ def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
 
 
 def test_sums_of_another_plan_are_refused():
-    plan = plan_pairs(promise=PROMISE, **FACTS, differences=True)
+    calibration = calibrate_pairs(promise=PROMISE, **FACTS, differences=True)
     sums = CoMovement.from_blocks([np.zeros((499, 50))], n_columns=50, center=None)
-    with pytest.raises(ParameterError, match="not made for this plan"):
-        release_pairs(
+    with pytest.raises(ParameterError, match="not made for this calibration"):
+        release_co_movement(
             sums,
-            plan,
+            calibration,
             columns=tuple(f"x{i}" for i in range(50)),
             stream=RandomStream.from_seed(0),
         )
@@ -302,16 +310,16 @@ def test_auto_does_not_look_at_the_rows():
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-5, 1.0))
 def test_cells_are_bounded_by_no_more_than_was_stated(row_norm, share):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=PROMISE,
         **FACTS,
         differences=True,
         row_norm=row_norm,
         cell_bound=share * row_norm,
     )
-    bound = plan.squares.cell_bound * plan.squares.grid.unit
+    bound = calibration.squares.cell_bound * calibration.squares.grid.unit
     assert bound <= share * row_norm * (1 + 1e-12)
-    assert bound > share * row_norm - plan.squares.grid.unit
+    assert bound > share * row_norm - calibration.squares.grid.unit
 
 
 def test_a_release_says_which_bound_its_cells_had():
@@ -336,11 +344,13 @@ def test_auto_with_add_remove_takes_what_keeps_the_promise():
 
 @pytest.mark.parametrize("n_rows", [10, 2**22, 2**23 + 1, 2**31 - 1])
 def test_sums_of_squares_fit_sixty_four_bits(n_rows):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, differences=False, row_norm=1.0
     )
-    assert plan.n_terms * plan.squares.cell_bound**2 <= 2**62
-    assert plan.squares.grid.bits == (20 if n_rows <= 2**22 else 19 if n_rows < 2**24 else 15)
+    assert calibration.n_terms * calibration.squares.cell_bound**2 <= 2**62
+    assert calibration.squares.grid.bits == (
+        20 if n_rows <= 2**22 else 19 if n_rows < 2**24 else 15
+    )
 
 
 @pytest.mark.parametrize(
@@ -353,26 +363,30 @@ def test_sums_of_squares_fit_sixty_four_bits(n_rows):
     ],
 )
 def test_sums_that_were_made_otherwise_are_refused(made):
-    plan = plan_pairs(promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01)
-    options = {"table": np.zeros((500, 50)), "center": None, "squares": plan.squares} | made
+    calibration = calibrate_pairs(
+        promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01
+    )
+    options = {"table": np.zeros((500, 50)), "center": None, "squares": calibration.squares} | made
     table = options.pop("table")
     sums = CoMovement.from_blocks([table], n_columns=table.shape[1], **options)
-    with pytest.raises(ParameterError, match="not made for this plan"):
-        release_pairs(
+    with pytest.raises(ParameterError, match="not made for this calibration"):
+        release_co_movement(
             sums,
-            plan,
+            calibration,
             columns=tuple(f"x{i}" for i in range(50)),
             stream=RandomStream.from_seed(0),
         )
 
 
 def test_a_split_of_more_than_the_budget_is_never_planned(monkeypatch):
-    split = pairs_plan._split
+    split = pairs_calibration._split
     monkeypatch.setattr(
-        pairs_plan, "_split", lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()}
+        pairs_calibration,
+        "_split",
+        lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()},
     )
     with pytest.raises(AssertionError, match="less than the budget"):
-        plan_pairs(promise=PROMISE, **FACTS, differences=True)
+        calibrate_pairs(promise=PROMISE, **FACTS, differences=True)
 
 
 def test_a_sorted_table_shows_the_same_pairs():
@@ -422,7 +436,7 @@ def test_a_stated_center_of_columns_is_used_for_signs():
 def test_several_rows_of_a_person_are_paid_for_in_every_step(most):
     facts = {"promise": ApproxDP(1.0, 1e-6, "replace"), "n_rows": 1000, "n_columns": 20}
     facts |= {"max_pairs": 10, "differences": False, "row_norm": 3.0}
-    one, several = plan_pairs(**facts), plan_pairs(**facts, rows_per_unit=most)
+    one, several = calibrate_pairs(**facts), calibrate_pairs(**facts, rows_per_unit=most)
     assert several.selection_scale == pytest.approx(most * one.selection_scale)
     assert several.value_scale == pytest.approx(most * one.value_scale, rel=1e-6)
     assert several.square_scale == pytest.approx(most * one.square_scale, rel=1e-6)

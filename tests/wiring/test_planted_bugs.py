@@ -50,9 +50,9 @@ BUGS = {
         SCALES,
     ),
     "pairs selected with two thirds of the noise": (
-        "mechanisms.pairs:release_pairs",
-        "scale=plan.selection_scale",
-        "scale=plan.selection_scale * 2 / 3",
+        "mechanisms.pairs:release_co_movement",
+        "scale=calibration.selection_scale",
+        "scale=calibration.selection_scale * 2 / 3",
         PAIRS,
     ),
     # The wiring of the dense mechanism.
@@ -111,13 +111,13 @@ BUGS = {
         {"row_norm": RADIUS},
     ),
     "all steps with the whole budget": (
-        "mechanisms.budget:plan_budget",
+        "mechanisms.budget:split_budget",
         "whole / math.sqrt(weight)",
         "whole",
         {"heavy_tails": True},
     ),
     "selections for nothing": (
-        "mechanisms.budget:plan_budget",
+        "mechanisms.budget:split_budget",
         "selections=selections,",
         "selections=0,",
         {"row_norm": RADIUS},
@@ -141,13 +141,13 @@ BUGS = {
         {},
     ),
     "a listed multiplier of a millionth more": (
-        "mechanisms.pairs_plan:_gaussian",
+        "mechanisms.pairs_calibration:_gaussian",
         "(1 - 2.0**-50)",
         "(1 + 1e-6)",
         PAIRS,
     ),
     "listed pairs that were chosen one time fewer": (
-        "mechanisms.pairs_plan:_events",
+        "mechanisms.pairs_calibration:_events",
         "width, count)",
         "width, count - 1)",
         PAIRS,
@@ -172,12 +172,12 @@ BUGS = {
     ),
     "the noise of other entries on the diagonal": (
         "mechanisms.second_moment:_noisy_average",
-        "plan.diagonal, stream",
-        "plan.off_diagonal, stream",
+        "calibration.diagonal, stream",
+        "calibration.off_diagonal, stream",
         {},
     ),
     "a multiplier that is not squared": (
-        "mechanisms.second_moment:plan_second_moment",
+        "mechanisms.second_moment:calibrate_moments",
         "Fraction(multiplier) ** 2",
         "Fraction(multiplier)",
         {},
@@ -185,7 +185,7 @@ BUGS = {
     "an exact entry in the release": (
         "mechanisms.second_moment:release_gram",
         "stream), None\n",
-        "stream), None\n    matrix[0, 0] = gram.triangle.diagonal()[0] * plan.cell\n",
+        "stream), None\n    matrix[0, 0] = gram.triangle.diagonal()[0] * calibration.step\n",
         {},
     ),
     # Sensitivities.
@@ -247,19 +247,19 @@ BUGS = {
     ),
     # The pairs mechanism.
     "sums on a grid that is finer than their noise": (
-        "mechanisms.pairs:release_pairs",
+        "mechanisms.pairs:release_co_movement",
         "<< FINER_BITS\n",
         "<< (FINER_BITS + 1)\n",
         PAIRS,
     ),
     "a bound on cells where one on rows is needed": (
-        "mechanisms.pairs_plan:_squared_square_sensitivity",
+        "mechanisms.pairs_calibration:_squared_square_sensitivity",
         "squares.cell_bound**2 * squares.grid.squared_norm",
         "squares.cell_bound**4",
         PAIRS | {"cell_bound": CORE["cell_bound"][1]},
     ),
     "variances with several rows of a person paid as one": (
-        "mechanisms.pairs_plan:_squared_square_sensitivity",
+        "mechanisms.pairs_calibration:_squared_square_sensitivity",
         " * rows_per_unit**2",
         "",
         PAIRS | UNITS | {"center": "public"},
@@ -369,10 +369,10 @@ RARE_BUGS = {
         {},
     ),
     "exact co-movements where the noisy ones are too large": (
-        "mechanisms.pairs:release_pairs",
-        "    variances = _release_squares(sums, plan, stream)\n",
-        "    noisy = np.where(np.abs(noisy) > plan.n_terms << FINER_BITS, fine, noisy)\n"
-        "    variances = _release_squares(sums, plan, stream)\n",
+        "mechanisms.pairs:release_co_movement",
+        "    variances = _release_squares(sums, calibration, stream)\n",
+        "    noisy = np.where(np.abs(noisy) > calibration.n_terms << FINER_BITS, fine, noisy)\n"
+        "    variances = _release_squares(sums, calibration, stream)\n",
         PAIRS,
     ),
 }

@@ -67,7 +67,7 @@ class Grid:
 
     @property
     def unit(self) -> float:
-        """The width of a grid cell, in the data's units."""
+        """The width of a step of the grid, in the data's units."""
         return self.row_norm / (1 << self.bits)
 
     @property

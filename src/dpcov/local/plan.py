@@ -28,8 +28,8 @@ from dpcov.privacy import (
     Neighbors,
     Pure,
     PureDP,
+    calibrate_cap,
     cap_epsilon,
-    plan_cap,
 )
 from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale, cap_noise
 
@@ -140,7 +140,7 @@ class Plan:
     def _checked_constants(self) -> Cap | IntegerNoise:
         promise, size = self.promise, len(self.columns)
         if isinstance(promise, PureDP):
-            cap = plan_cap(epsilon=self.epsilon, n_columns=size)
+            cap = calibrate_cap(epsilon=self.epsilon, n_columns=size)
             if self.constants is None:
                 return cap
             pays = (

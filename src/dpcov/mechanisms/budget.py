@@ -14,7 +14,7 @@ from dpcov.parameters import check_number
 from dpcov.privacy import ApproxDP, Gaussian, Selection
 from dpcov.privacy.adaptive import LARGEST_RANGE, adaptive_scale
 
-__all__ = ["GAUSSIAN_SHARES", "Budget", "plan_budget", "split"]
+__all__ = ["GAUSSIAN_SHARES", "Budget", "split", "split_budget"]
 
 GAUSSIAN_SHARES = {"moments": 0.8, "scales": 0.15, "trace": 0.05}
 """Relative shares of the Gaussian steps; those of steps that are not taken go to the others."""
@@ -47,7 +47,7 @@ class Budget:
         return Selection(name, self.selection_range)
 
 
-def plan_budget(
+def split_budget(
     promise: ApproxDP,
     *,
     selections: int,
@@ -78,7 +78,7 @@ def plan_budget(
     Examples
     --------
     >>> promise = ApproxDP(1.0, 1e-5, "replace")
-    >>> budget = plan_budget(promise, selections=1, selection_share=0.1, gaussians=["moments"])
+    >>> budget = split_budget(promise, selections=1, selection_share=0.1, gaussians=["moments"])
     >>> round(budget.multipliers["moments"], 3)
     3.815
     """

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.budget import Budget, plan_budget
+from dpcov.mechanisms.budget import Budget, split_budget
 from dpcov.mechanisms.differences import draw_pairing
 from dpcov.mechanisms.radius import PrivateRadius, choose_radius
-from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
+from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
 from dpcov.mechanisms.squares import (
     SquaresPlan,
     plan_squares,
@@ -211,7 +211,7 @@ class _Steps:
 
     def _release(self, row_norm: float, trace: float | None) -> Release:
         rows, options = self._rows, self._options
-        plan = plan_second_moment(
+        plan = calibrate_moments(
             promise=self._promise,
             n_rows=self._n_terms,
             row_norm=row_norm,
@@ -237,7 +237,7 @@ class _Steps:
 
 def _budget(promise: ApproxDP, options: DenseOptions) -> Budget:
     radius = options.row_norm
-    return plan_budget(
+    return split_budget(
         promise,
         selections=options.selections,
         selection_share=radius.share if isinstance(radius, PrivateRadius) else 0.0,

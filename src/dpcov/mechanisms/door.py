@@ -24,8 +24,8 @@ from dpcov.mechanisms.dense import DenseOptions, release_dense
 from dpcov.mechanisms.differences import check_differences, draw_pairing
 from dpcov.mechanisms.options import Stated, public_vector, read_facts
 from dpcov.mechanisms.outlook import choose_mechanism
-from dpcov.mechanisms.pairs import release_pairs
-from dpcov.mechanisms.pairs_plan import plan_pairs
+from dpcov.mechanisms.pairs import release_co_movement
+from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.mechanisms.radius import PrivateRadius
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.progress import show_progress
@@ -423,7 +423,7 @@ def _release_pairs(
     public = None if isinstance(stated.scales, str) else stated.scales
     deviations = public_vector("scales", public, n_columns, positive=True)
     paid = stated.scales is None
-    plan = plan_pairs(
+    plan = calibrate_pairs(
         promise=promise,
         n_rows=MAX_STREAM_ROWS if source.n_rows is None else source.n_rows,
         n_columns=n_columns,
@@ -437,7 +437,7 @@ def _release_pairs(
     kernel = SignKernel(n_columns, center, plan.squares, missing)
     sums = engine.run("co-movements", rows, kernel)
     units = reading.working_units
-    return release_pairs(
+    return release_co_movement(
         sums,
         plan.for_rows(_known_rows(source)),
         columns=source.columns,

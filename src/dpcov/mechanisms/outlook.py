@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.detection import dense_detectable, pairs_detectable
-from dpcov.mechanisms.pairs_plan import plan_pairs
-from dpcov.mechanisms.second_moment import plan_second_moment
+from dpcov.mechanisms.pairs_calibration import calibrate_pairs
+from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, Neighbors
 
 __all__ = [
@@ -55,8 +55,8 @@ def dense_outlook(
 ) -> Outlook:
     """Return what all second moments will show; `row_norm` is in sd of a column."""
     norm = typical_row_norm(n_columns) if row_norm is None else row_norm
-    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=norm)
-    noise = plan.noise_scale.off_diagonal
+    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=norm)
+    noise = calibration.noise_scale.off_diagonal
     half, most = (
         dense_detectable(n_columns=n_columns, n_rows=n_rows, noise_scale=noise, power=power)
         for power in (0.5, 0.9)
@@ -74,7 +74,7 @@ def pairs_outlook(
     shares: Mapping[str, float] | None = None,
 ) -> Outlook:
     """Return what the strongest pairs will show, without variances."""
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=promise,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -85,16 +85,16 @@ def pairs_outlook(
     half, most = (
         pairs_detectable(
             n_columns=n_columns,
-            n_terms=plan.n_terms,
-            max_pairs=plan.max_pairs,
-            selection_scale=plan.selection_scale,
-            noise_scale=plan.noise_scale,
+            n_terms=calibration.n_terms,
+            max_pairs=calibration.max_pairs,
+            selection_scale=calibration.selection_scale,
+            noise_scale=calibration.noise_scale,
             power=power,
         )
         for power in (0.5, 0.9)
     )
     # Near zero a correlation is π/2 times its co-movement.
-    return Outlook("pairs", math.pi / 2 * plan.noise_scale, half, most)
+    return Outlook("pairs", math.pi / 2 * calibration.noise_scale, half, most)
 
 
 def best_shares(
