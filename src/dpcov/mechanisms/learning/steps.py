@@ -1,0 +1,286 @@
+"""The steps that learn facts of columns from counts of their cells.
+
+Owns what each step asks and what it makes of the noisy answer. A step takes facts that are
+public or were paid for, and asks only the columns that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.ruler import OCTAVES
+from dpcov.mechanisms.learning.quantiles import (
+    Payment,
+    Quantile,
+    Questions,
+    count_noise,
+)
+from dpcov.mechanisms.learning.stated import Stated
+from dpcov.mechanisms.learning.tuning import Tuning
+from dpcov.sensitive.sums.cell_counts import CellCounts
+
+__all__ = [
+    "Noisy",
+    "Reach",
+    "count_beyond",
+    "find_centers",
+    "find_limits",
+    "find_mean_squares",
+    "find_means",
+    "find_ranges",
+    "find_reach",
+]
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy numbers, one for each column, and the sd of their noise."""
+
+    values: Array
+    sd: float
+
+
+def find_ranges(
+    counts: CellCounts, stated: Stated, payment: Payment, tuning: Tuning, stream: RandomStream
+) -> tuple[Array, Array, Mask]:
+    """Return where the cells of each column lie, and for which columns nothing was found.
+
+    Stated ends stay; an open end is put as far from the origin as most cells are.
+    """
+    columns, ruler = np.flatnonzero(stated.without_range), counts.ruler
+    top, origin = ruler.top[columns], ruler.origin[columns]
+
+    def window(octave: Array) -> tuple[Integers, Integers]:
+        size = np.exp2(octave)
+        return ruler.index(origin - size, columns), ruler.index(origin + size, columns)
+
+    tail = _tail(
+        tuning.range_tail,
+        tuning.range_noise,
+        tuning.range_steps + 1,
+        columns,
+        counts,
+        payment,
+        tuning,
+    )
+    questions = Questions(
+        counts,
+        window,
+        quantile=Quantile.beyond(tail, tuning.quantile_parts),
+        columns=columns,
+        steps=tuning.range_steps + 1,
+        payment=payment,
+        stream=stream,
+    )
+    lowest = (top - OCTAVES).astype(np.float64)
+    seen = questions.is_above(lowest, tuning.clear)
+    _, octave = questions.bisect(lowest, top.astype(np.float64))
+    octave = np.minimum(octave + np.log2(tuning.range_factor), top)  # the ruler ends there
+    size = np.where(seen, np.exp2(octave), tuning.range_guess)
+    lower, upper = stated.lower.copy(), stated.upper.copy()
+    lower[columns] = np.maximum(lower[columns], origin - size)
+    upper[columns] = np.minimum(upper[columns], origin + size)
+    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
+    unseen[columns] = ~seen
+    return lower, upper, unseen
+
+
+def find_centers(
+    counts: CellCounts,
+    stated: Stated,
+    lower: Array,
+    upper: Array,
+    payment: Payment,
+    tuning: Tuning,
+    stream: RandomStream,
+) -> tuple[Array, Array]:
+    """Return the stated centers, or medians, and how far to each side a median may lie."""
+    columns, ruler = np.flatnonzero(stated.without_center), counts.ruler
+    first = np.zeros(len(columns), dtype=np.int64)
+    questions = Questions(
+        counts,
+        lambda middle: (first, ruler.index(middle, columns)),
+        quantile=Quantile(1, 2),
+        columns=columns,
+        steps=tuning.center_steps,
+        payment=payment,
+        stream=stream,
+    )
+    low, high = questions.bisect(lower[columns], upper[columns])
+    center, doubt = stated.center.copy(), np.zeros(stated.n_columns)
+    center[columns] = (low + high) / 2
+    doubt[columns] = (high - low) / 2
+    return center, doubt
+
+
+def find_limits(
+    counts: CellCounts,
+    stated: Stated,
+    center: Array,
+    doubt: Array,
+    far: Array,
+    payment: Payment,
+    tuning: Tuning,
+    stream: RandomStream,
+) -> tuple[Array, Mask]:
+    """Return how far from the center cells may lie while means are learned.
+
+    `far` is the distance to the farther end of the range. A column most of whose cells are at
+    the center keeps all of it, and is marked: the other cells are what varies.
+    """
+    columns, ruler = np.flatnonzero(stated.without_limit), counts.ruler
+    about, near, most = center[columns], doubt[columns], far[columns]
+
+    def window(octave: Array) -> tuple[Integers, Integers]:
+        # Cells that may be the median itself are within every window.
+        size = near + most * np.exp2(octave)
+        return ruler.index(about - size, columns), ruler.index(about + size, columns)
+
+    tail = _tail(
+        tuning.limit_tail,
+        tuning.limit_noise,
+        tuning.limit_steps + 1,
+        columns,
+        counts,
+        payment,
+        tuning,
+    )
+    questions = Questions(
+        counts,
+        window,
+        quantile=Quantile.beyond(tail, tuning.quantile_parts),
+        columns=columns,
+        steps=tuning.limit_steps + 1,
+        payment=payment,
+        stream=stream,
+    )
+    lowest = np.full(len(columns), -float(tuning.limit_octaves))
+    seen = questions.is_above(lowest, tuning.clear)
+    _, octave = questions.bisect(lowest, np.zeros(len(columns)))
+    distance = near + most * np.exp2(octave)
+    limit, at_center = far.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
+    at_center[columns] = ~seen
+    limit[columns] = np.where(seen, np.minimum(most, tuning.limit_factor * distance), most)
+    return limit, at_center
+
+
+def find_means(
+    counts: CellCounts,
+    columns: Integers,
+    center: Array,
+    limit: Array,
+    payment: Payment,
+    tuning: Tuning,
+    stream: RandomStream,
+) -> Noisy:
+    """Return noisy means of some columns, about their centers and in units of their limits.
+
+    Notes
+    -----
+    Claim P24. A cell stands for an integer from −G to G that follows from its bin and from
+    facts that are public or paid for; a missing one for 0. P22 says how far one person moves
+    the sums.
+    """
+    steps = tuning.cell_steps
+    noise = payment.noise(low=-steps, high=steps, columns=len(columns))
+    sums = counts.sums(_limited(counts, center, limit, steps), columns)
+    unit = steps * counts.n_rows
+    return Noisy(noise.on(sums, stream) / unit, noise.sd / unit)
+
+
+def find_mean_squares(
+    counts: CellCounts,
+    columns: Integers,
+    center: Array,
+    limit: Array,
+    payment: Payment,
+    tuning: Tuning,
+    stream: RandomStream,
+) -> Noisy:
+    """Return noisy mean squares of some columns, about their centers, in squared limits.
+
+    Notes
+    -----
+    Claim P24. As for means, with integers from 0 to G.
+    """
+    steps = tuning.square_steps
+    noise = payment.noise(low=0, high=steps, columns=len(columns))
+    sums = counts.sums(_limited(counts, center, limit, steps, power=2), columns)
+    unit = steps * counts.n_rows
+    return Noisy(noise.on(sums, stream) / unit, noise.sd / unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The limits of the release, and the first and the last bin within them."""
+
+    lower: Array
+    upper: Array
+    first: Integers
+    last: Integers
+
+
+def find_reach(counts: CellCounts, stated: Stated, center: Array, distance: Array) -> Reach:
+    """Return the limits of the release: a distance about the center, within stated bounds.
+
+    They are moved outward to ends of bins, so that cells beyond them can be counted. Asks
+    nothing of the cells.
+    """
+    ruler = counts.ruler
+    inner = (1, ruler.n_bins - 2)  # the outermost bins have no end
+    first = np.clip(ruler.index(center - distance), *inner)
+    last = np.clip(ruler.index(center + distance), *inner)
+    # Beside a large center a bin may be too narrow for floats; the limits must lie apart.
+    low = np.minimum(ruler.ends(first)[0], np.nextafter(center, -np.inf))
+    high = np.maximum(ruler.ends(last)[1], np.nextafter(center, np.inf))
+    lower, upper = np.maximum(stated.lower, low), np.minimum(stated.upper, high)
+    return Reach(lower, upper, first, last)
+
+
+def count_beyond(counts: CellCounts, reach: Reach, payment: Payment, stream: RandomStream) -> Noisy:
+    """Return, for each column, the noisy share of the rows whose cell is at or beyond a limit.
+
+    Notes
+    -----
+    Claim P24. A cell stands for 1 beyond the limits and for 0 within; P22.
+    """
+    columns = np.arange(counts.n_columns)
+    noise = payment.noise(low=0, high=1, columns=len(columns))
+    beyond = counts.observed(columns) - counts.between(reach.first, reach.last, columns)
+    return Noisy(noise.on(beyond, stream) / counts.n_rows, noise.sd / counts.n_rows)
+
+
+def _limited(
+    counts: CellCounts, center: Array, limit: Array, steps: int, power: int = 1
+) -> Callable[[Integers, Integers], Integers]:
+    """Return what a cell stands for: its distance from the center in limits, in whole steps."""
+
+    def value(columns: Integers, index: Integers) -> Integers:
+        apart = counts.ruler.nearest(index, columns) - center[columns]
+        inside = np.clip(apart / limit[columns], -1.0, 1.0)
+        return np.rint(inside**power * steps).astype(np.int64)
+
+    return value
+
+
+def _tail(
+    least: float,
+    in_noise: float,
+    steps: int,
+    columns: Integers,
+    counts: CellCounts,
+    payment: Payment,
+    tuning: Tuning,
+) -> float:
+    """Return the share to leave beyond a quantile: one that stands out of the noise."""
+    sd = count_noise(payment, len(columns), steps)
+    return min(tuning.most_tail, max(least, in_noise * sd / max(1, counts.n_rows)))
