@@ -20,13 +20,14 @@ from dpcov.mechanisms.outlook import (
     pairs_outlook,
     typical_row_norm,
 )
+from dpcov.mechanisms.pairs_calibration import choose_center
 from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, PureDP
 
 __all__ = ["Plan", "plan"]
 
-_CENTERS = ("differences", "public")
+_CENTERS = ("differences", "learned", "public")
 _MOST_ROWS = 2**40
 
 
@@ -40,7 +41,7 @@ class Plan:
         The table, or the people who report and their columns; and the pairs to release.
     promise : ApproxDP or PureDP
         What will be promised.
-    center : {"differences", "public"}
+    center : {"differences", "learned", "public"}
         How the pairs mechanism centers the columns.
     outlooks : tuple of Outlook
         One for each mechanism.
@@ -87,7 +88,7 @@ probability one half, one of 0.26 with probability 0.9.
             n_rows=self.n_rows,
             n_columns=self.n_columns,
             max_pairs=self.max_pairs,
-            differences=self.center == "differences",
+            center=self.center,
         )
 
     def rows_needed(
@@ -162,7 +163,7 @@ probability one half, one of 0.26 with probability 0.9.
             )
         how = f"mechanism={best.mechanism!r}"
         if best.mechanism == "pairs":
-            how += f" with max_pairs={self.max_pairs}"
+            how += f" with max_pairs={self.max_pairs}, center={self.center!r}"
         most = (
             f", one of {_two_digits(best.shown_most)} with probability 0.9"
             if best.shown_most <= 1
@@ -196,9 +197,10 @@ def plan(
         How many pairs of columns the pairs mechanism would release; p by default.
     neighbors : {"replace", "add-remove", "local"}
         The neighboring relation; ``"local"`` plans reports from devices (`dpcov.local`).
-    center : {"differences", "public"}, optional
-        Whether the pairs mechanism takes differences of rows, or has a public center. By
-        default differences, or a public center where the relation asks for it.
+    center : {"differences", "learned", "public"}, optional
+        Whether the pairs mechanism takes differences of rows, learns centers, or has a public
+        one. By default what `dpcov.release` does without a center: it learns centers unless
+        rows are too few for so many columns.
 
     Returns
     -------
@@ -224,7 +226,7 @@ def plan(
     all_pairs = count_pairs(n_columns)
     wanted = min(n_columns, all_pairs) if max_pairs is None else max_pairs
     if center is None:
-        center = "differences" if promise.neighbors is Neighbors.REPLACE else "public"
+        center = choose_center(promise, n_rows=n_rows, n_columns=n_columns)
     center = check_choice("center", center, _CENTERS)
     count = check_count("max_pairs", wanted, low=1, high=all_pairs)
     outlooks = tuple(
@@ -284,7 +286,7 @@ def _outlook(
         n_rows=n_rows,
         n_columns=n_columns,
         max_pairs=max_pairs,
-        differences=center == "differences",
+        center=center,
     )
 
 

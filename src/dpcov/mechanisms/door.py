@@ -26,6 +26,7 @@ from dpcov.mechanisms.options import Stated, public_vector, read_facts
 from dpcov.mechanisms.outlook import choose_mechanism
 from dpcov.mechanisms.pairs import release_co_movement
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
+from dpcov.mechanisms.pairs_centers import learn_centers
 from dpcov.mechanisms.radius import PrivateRadius
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.progress import show_progress
@@ -181,12 +182,14 @@ def release(
         facts alone (`dpcov.plan` says which).
     max_pairs : int
         For pairs: how many to release. Twice as many as are related cost little.
-    center : {"public", "private", "differences"}, float or array, optional
+    center : {"public", "private", "learned", "differences"}, float or array, optional
         What the moments are about: the centers of `columns`, or zero, or the numbers stated
         here (``"public"``, the default for dense); a mean that is released with them and paid
-        for (``"private"``, not for pairs); or none, since differences of rows have mean zero:
-        half as many terms, and replace-one neighbors only (the default for pairs). Rows are
-        paired at random within blocks of some thousand. For pairs, a public center that is
+        for (``"private"``, not for pairs); medians that are learned and paid for
+        (``"learned"``, for pairs alone); or none, since differences of rows have mean zero:
+        half as many terms, and replace-one neighbors only. For pairs the default is to learn
+        centers unless rows are too few for so many columns, and to take differences then. Rows
+        are paired at random within blocks of some thousand. For pairs, a public center that is
         off makes unrelated columns look related.
     scales : {"public", "private", "none"} or array, optional
         What counts as one in each column: as in `columns`, or the numbers stated here; or
@@ -197,8 +200,9 @@ def release(
         For pairs with variances: a public bound on the size of a cell, at most `row_norm`.
     shares : mapping, optional
         Relative shares of the budget. For pairs, of ``"selection"``, ``"values"`` and
-        ``"variances"``: by default 0.5, 0.5 and 0.1. For dense, of the noisy steps
-        ``"moments"``, ``"scales"`` and ``"trace"``: 0.8, 0.15 and 0.05.
+        ``"variances"``: by default 0.5, 0.5 and 0.1; ``"centers"`` and ``"signs"`` that are
+        learned have up to 0.15 and 0.05 of what values have otherwise. For dense, of the noisy
+        steps ``"moments"``, ``"scales"`` and ``"trace"``: 0.8, 0.15 and 0.05.
     target : {"covariance", "correlation"}, optional
         For which error private scales are best; by default that of the covariance.
     heavy_tails : bool, default False
@@ -287,21 +291,21 @@ def release(
     stated.check(facts=facts)
     scheduler = choose_scheduler(engine, needed=needs_scheduler(X))
     on_workers = scheduler is not None
-    if stated.mechanism == "auto":
-        stated.check_auto(on_workers=on_workers)
-    elif stated.takes_differences:
+    if stated.takes_differences:
         check_differences(
             promise.neighbors, rows_per_unit=stated.rows_per_unit, on_workers=on_workers
         )
     source = _open(X, columns, facts, unit, header, stated.rows_per_unit, scheduler)
     reading = _reading(source, facts, stated)
-    kind = _choose(stated, source, promise)
+    kind = _choose(stated, source, promise, on_workers=on_workers)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     with show_progress(progress) as tell:
         adder = choose_engine(scheduler, tell)
         made: Release | PairsRelease
         if kind == "pairs":
-            made = _release_pairs(source, reading, promise, stated, rule, adder, stream)
+            made = _release_pairs(
+                source, reading, promise, stated, rule, adder, stream, on_workers=on_workers
+            )
         else:
             options = _dense_options(stated, facts, rule)
             made = release_dense(source, reading, promise, options, engine=adder, stream=stream)
@@ -356,17 +360,20 @@ def _reading(source: RowSource, facts: Columns | None, stated: Stated) -> Readin
     return replace(reading, units=units)
 
 
-def _choose(stated: Stated, source: RowSource, promise: ApproxDP) -> str:
+def _choose(stated: Stated, source: RowSource, promise: ApproxDP, *, on_workers: bool) -> str:
     if stated.mechanism != "auto":
         return stated.mechanism
     if source.n_rows is None:
         raise ParameterError("mechanism='auto' needs the number of rows; X is a stream.")
+    n_columns = len(source.columns)
     return choose_mechanism(
         promise,
         n_rows=source.n_rows,
-        n_columns=len(source.columns),
+        n_columns=n_columns,
         max_pairs=stated.max_pairs,  # type: ignore[arg-type]  # checked before
-        differences=True,
+        center=stated.pairs_center(
+            promise, n_rows=source.n_rows, n_columns=n_columns, on_workers=on_workers
+        ),
     )
 
 
@@ -413,13 +420,13 @@ def _release_pairs(
     missing: Missing,
     engine: Engine,
     stream: RandomStream,
+    *,
+    on_workers: bool,
 ) -> PairsRelease:
     n_columns = len(source.columns)
-    numbers = 0.0 if isinstance(stated.center, str) else stated.center
-    center = None if stated.takes_differences else public_vector("center", numbers, n_columns)
-    rows: Rows = WorkingSource(source, reading)
-    if center is None:
-        rows = DifferenceSource(rows, draw_pairing(stream, promise.neighbors, stated.rows_per_unit))
+    about = stated.pairs_center(
+        promise, n_rows=source.n_rows, n_columns=n_columns, on_workers=on_workers
+    )
     public = None if isinstance(stated.scales, str) else stated.scales
     deviations = public_vector("scales", public, n_columns, positive=True)
     paid = stated.scales is None
@@ -428,12 +435,23 @@ def _release_pairs(
         n_rows=MAX_STREAM_ROWS if source.n_rows is None else source.n_rows,
         n_columns=n_columns,
         max_pairs=stated.max_pairs,  # type: ignore[arg-type]  # checked before
-        differences=center is None,
+        center=about,
         row_norm=stated.row_norm if paid else None,  # type: ignore[arg-type]
         cell_bound=stated.cell_bound if paid else None,
         shares=stated.shares,
         rows_per_unit=stated.rows_per_unit,
     )
+    rows: Rows = WorkingSource(source, reading)
+    center: npt.NDArray[np.float64] | None = None
+    if about == "learned":
+        center = learn_centers(
+            rows, plan.center_scale, missing=missing, engine=engine, stream=stream
+        )
+    elif about == "public":
+        numbers = 0.0 if isinstance(stated.center, str) else stated.center
+        center = public_vector("center", numbers, n_columns)
+    else:
+        rows = DifferenceSource(rows, draw_pairing(stream, promise.neighbors, stated.rows_per_unit))
     kernel = SignKernel(n_columns, center, plan.squares, missing)
     sums = engine.run("co-movements", rows, kernel)
     units = reading.working_units

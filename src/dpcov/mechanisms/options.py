@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,10 @@ import numpy.typing as npt
 from dpcov.columns import Column, Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.pairs_calibration import choose_center
 from dpcov.mechanisms.radius import PrivateRadius
 from dpcov.parameters import check_choice, check_count
+from dpcov.privacy import ApproxDP
 
 __all__ = ["MECHANISMS", "Stated", "public_vector", "read_facts"]
 
@@ -46,7 +49,7 @@ class Stated:
         """Refuse what does not belong together, before anything is read."""
         kind = check_choice("mechanism", self.mechanism, MECHANISMS)
         if isinstance(self.center, str):
-            check_choice("center", self.center, ("public", "private", "differences"))
+            check_choice("center", self.center, ("public", "private", "differences", "learned"))
         if isinstance(self.scales, str):
             check_choice("scales", self.scales, ("public", "private", "none"))
         if not isinstance(self.heavy_tails, bool):
@@ -66,6 +69,8 @@ class Stated:
         self._refuse(_ONLY_PAIRS, "only for the pairs mechanism; add mechanism='pairs'.")
         if _says(self.scales, "none"):
             raise ParameterError("scales='none' is only for the pairs mechanism.")
+        if _says(self.center, "learned"):
+            raise ParameterError("center='learned' is only for the pairs mechanism.")
         if self.target is not None:
             check_choice("target", self.target, ("covariance", "correlation"))
             if not _says(self.scales, "private"):
@@ -92,8 +97,9 @@ class Stated:
             )
         if _says(self.center, "private"):
             raise ParameterError(
-                "The pairs mechanism takes signs about a public center, or of differences of "
-                "rows: center must be 'public', 'differences' or numbers."
+                "The pairs mechanism takes signs about a public or a learned center, or of "
+                "differences of rows: center must be 'public', 'learned', 'differences' or "
+                "numbers."
             )
         if isinstance(self.scales, str) and self.scales != "none":
             raise ParameterError(
@@ -118,19 +124,19 @@ class Stated:
         if self.rows_per_unit > 1:
             raise ParameterError("mechanism='auto' is not for several rows per unit; name one.")
 
-    def check_auto(self, *, on_workers: bool) -> None:
-        """Refuse to choose among mechanisms of which one cannot be had."""
-        if on_workers:
-            raise ParameterError(
-                "mechanism='auto' may choose differences of rows, which Dask's workers cannot "
-                "take. Name one: 'dense', or 'pairs' with a center."
-            )
-
     @property
     def takes_differences(self) -> bool:
-        """Whether a mechanism takes differences of rows; "auto" takes them if it chooses pairs."""
-        default = self.center is None and self.mechanism != "dense"
-        return default or _says(self.center, "differences")
+        """Whether the caller asks for differences of rows."""
+        return _says(self.center, "differences")
+
+    def pairs_center(
+        self, promise: ApproxDP, *, n_rows: int | None, n_columns: int, on_workers: bool
+    ) -> str:
+        """Return what signs are about; if nothing is stated, what shows more."""
+        if self.center is None:
+            facts = {"n_columns": n_columns, "rows_per_unit": self.rows_per_unit}
+            return choose_center(promise, n_rows=n_rows, on_workers=on_workers, **facts)
+        return self.center if _is_word(self.center) else "public"
 
     def _refuse(self, names: Sequence[str], why: str) -> None:
         given = [name for name in names if not _is_absent(getattr(self, name))]
@@ -188,6 +194,10 @@ def _is_numeric(value: object) -> bool:
 
 def _is_absent(value: object) -> bool:
     return value is None or value is False
+
+
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
 
 
 def _says(value: object, word: str) -> bool:

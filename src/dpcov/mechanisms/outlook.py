@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.detection import dense_detectable, pairs_detectable
-from dpcov.mechanisms.pairs_calibration import calibrate_pairs
+from dpcov.mechanisms.pairs_calibration import PairsCalibration, calibrate_pairs
 from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, Neighbors
 
@@ -70,7 +70,7 @@ def pairs_outlook(
     n_rows: int,
     n_columns: int,
     max_pairs: int,
-    differences: bool,
+    center: str,
     shares: Mapping[str, float] | None = None,
 ) -> Outlook:
     """Return what the strongest pairs will show, without variances."""
@@ -79,49 +79,66 @@ def pairs_outlook(
         n_rows=n_rows,
         n_columns=n_columns,
         max_pairs=max_pairs,
-        differences=differences,
+        center=center,
         shares=shares,
     )
+    factor, missed = _noise_of_centers(calibration)
+    noise = math.hypot(factor * calibration.noise_scale, missed)
     half, most = (
         pairs_detectable(
             n_columns=n_columns,
             n_terms=calibration.n_terms,
             max_pairs=calibration.max_pairs,
-            selection_scale=calibration.selection_scale,
-            noise_scale=calibration.noise_scale,
+            selection_scale=factor * calibration.selection_scale,
+            noise_scale=noise,
             power=power,
         )
         for power in (0.5, 0.9)
     )
     # Near zero a correlation is π/2 times its co-movement.
-    return Outlook("pairs", math.pi / 2 * calibration.noise_scale, half, most)
+    return Outlook("pairs", math.pi / 2 * noise, half, most)
+
+
+def _noise_of_centers(calibration: PairsCalibration) -> tuple[float, float]:
+    """Return by how much learned centers raise the noise of a typical pair, and what they add.
+
+    Mean signs are taken to be Gaussian: the mean of |a| + |b| is 1.6 times their size, that of
+    the larger of both 1.13 times. Products of two errors are left after centering.
+    """
+    if not calibration.learns:
+        return 1.0, 0.0
+    size = min(1.0, calibration.typical_mean_sign)
+    many = 1.6 if calibration.promise.neighbors is Neighbors.ADD_REMOVE else 1.13
+    return 1 + many * size, calibration.mean_sign_noise**2
 
 
 def best_shares(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, differences: bool
+    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, center: str
 ) -> dict[str, float]:
     """Return the split between selection and values that shows the smallest correlation."""
+    # Beside them, centers and signs have up to 0.2.
+    both = 0.8 if center == "learned" else 1.0
 
     def shown(selection: float) -> float:
-        shares = {"selection": selection, "values": 1 - selection}
+        shares = {"selection": both * selection, "values": both * (1 - selection)}
         return pairs_outlook(
             promise,
             n_rows=n_rows,
             n_columns=n_columns,
             max_pairs=max_pairs,
-            differences=differences,
+            center=center,
             shares=shares,
         ).shown_half
 
     best = min((step / 20 for step in range(2, 19)), key=lambda s: (shown(s), abs(s - 0.5)))
-    return {"selection": best, "values": round(1 - best, 2)}
+    return {"selection": round(both * best, 3), "values": round(both * (1 - best), 3)}
 
 
 def choose_mechanism(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, differences: bool
+    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, center: str
 ) -> str:
     """Return the mechanism that shows the smaller correlation. Uses public facts alone."""
-    if differences and promise.neighbors is not Neighbors.REPLACE:
+    if center == "differences" and promise.neighbors is not Neighbors.REPLACE:
         return "dense"  # differences of rows keep no other promise
     dense = dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
     pairs = pairs_outlook(
@@ -129,6 +146,6 @@ def choose_mechanism(
         n_rows=n_rows,
         n_columns=n_columns,
         max_pairs=max_pairs,
-        differences=differences,
+        center=center,
     )
     return "pairs" if pairs.shown_half < dense.shown_half else "dense"

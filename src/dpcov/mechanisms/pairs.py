@@ -1,8 +1,8 @@
 """The pairs mechanism: which pairs of columns move together, and how much.
 
-Owns the three steps: select pairs by their noisy co-movement, release the co-movements of
-the selected pairs, release the variances of the columns. The noise grows with √(pairs) and
-not with the columns.
+Owns the steps after the sums: release mean signs if centers were learned, select pairs by
+their noisy co-movement, release the co-movements of the selected pairs and the variances of
+the columns. The noise grows with √(pairs) and not with the columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import add_noise, select_largest
 from dpcov.mechanisms.pairs_calibration import FINER_BITS, PairsCalibration
-from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
+from dpcov.mechanisms.pairs_centering import MEAN_BITS, CenteredSums, PlainSums
+from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease, Variances
 from dpcov.sensitive.sums.signs import CoMovement
 from dpcov.version import __version__
 
@@ -35,22 +36,8 @@ def release_co_movement(
 ) -> PairsRelease:
     """Select pairs and add the calibrated noise: a place where rows leave the house.
 
-    Parameters
-    ----------
-    sums : CoMovement
-        The exact sums.
-    calibration : PairsCalibration
-        From `calibrate_pairs`.
-    columns : tuple of str
-        Column names.
-    stream : RandomStream
-        Where the noise comes from. Used for this release alone.
-    public_variances : ndarray, optional
-        Published beside the pairs, as the caller stated them.
-    units : Units, optional
-        What working units are.
-    missing : Missing
-        What was done with missing cells.
+    `public_variances` are published beside the pairs, as the caller stated them; the stream is
+    used for this release alone.
     """
     made_for = (
         calibration.n_columns,
@@ -61,15 +48,16 @@ def release_co_movement(
     found = (sums.n_columns, sums.n_terms, sums.differences, sums.rule)
     if found != made_for or len(columns) != calibration.n_columns:
         raise ParameterError("The sums were not made for this calibration.")
+    means = _release_signs(sums, calibration, stream)
+    compared = _compared(sums, calibration, means)
     chosen = select_largest(
-        lambda: map(np.abs, sums.triangle.above_diagonal()),
+        compared.scores,
         count=calibration.max_pairs,
         scale=calibration.selection_scale,
         stream=stream,
     )
     pairs = _pairs_at(chosen, len(columns))
-    fine = sums.triangle.at(pairs[:, 0], pairs[:, 1]).astype(np.int64) << FINER_BITS
-    noisy = add_noise(fine, calibration.value_scale, stream)
+    noisy = add_noise(compared.values(pairs), calibration.value_scale, stream)
     variances = _release_squares(sums, calibration, stream)
     if public_variances is not None:
         scale = 1.0 if units is None else units.scale
@@ -77,9 +65,10 @@ def release_co_movement(
     made = calibration.squares
     return PairsRelease(
         pairs=pairs,
-        co_movement=noisy / float(calibration.n_terms << FINER_BITS),
+        co_movement=noisy / float(calibration.n_terms << FINER_BITS) * compared.factors(pairs),
         noise_scale=calibration.noise_scale,
         n_terms=calibration.n_terms,
+        mean_signs=means,
         variances=variances,
         n_rows=calibration.n_rows,
         columns=columns,
@@ -87,7 +76,7 @@ def release_co_movement(
             version=__version__,
             mechanism=PAIRS,
             calibrated_for=calibration.promise,
-            center="differences" if calibration.differences else "public",
+            center=calibration.center,
             max_pairs=calibration.max_pairs,
             selection_scale=calibration.selection_scale,
             row_norm=None if made is None else made.grid.row_norm,
@@ -99,6 +88,32 @@ def release_co_movement(
         simulated=stream.simulated,
         units=Units.plain(len(columns)) if units is None else units,
     )
+
+
+def _release_signs(
+    sums: CoMovement, calibration: PairsCalibration, stream: RandomStream
+) -> MeanSigns | None:
+    """Release the mean sign of every column about its learned center, on a coarse grid.
+
+    Notes
+    -----
+    Claim P30. A row has a sign of size at most 1 in each column: the sums of signs of p columns
+    move by at most 2√p when it is replaced, and by √p when one without signs takes its place.
+    """
+    if not calibration.learns:
+        return None
+    noisy = add_noise(sums.totals << FINER_BITS, calibration.sign_scale, stream)
+    steps = np.rint(noisy / float(calibration.n_terms << (FINER_BITS - MEAN_BITS)))
+    return MeanSigns(np.clip(steps * 2.0**-MEAN_BITS, -1.0, 1.0), calibration.mean_sign_noise)
+
+
+def _compared(
+    sums: CoMovement, calibration: PairsCalibration, means: MeanSigns | None
+) -> PlainSums | CenteredSums:
+    if means is None:
+        return PlainSums(sums)
+    steps = np.rint(means.values * 2.0**MEAN_BITS).astype(np.int64)
+    return CenteredSums(sums, steps, calibration.promise.neighbors)
 
 
 def _release_squares(

@@ -15,7 +15,7 @@ from dpcov.exact.grid import Grid, finest_grid
 from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.budget import split
 from dpcov.mechanisms.differences import check_differences
-from dpcov.parameters import check_count, check_number
+from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import (
     ApproxDP,
     Event,
@@ -29,13 +29,30 @@ from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import selection_scale, zcdp_budget
 from dpcov.sensitive.sums.signs import Squares
 
-__all__ = ["DEFAULT_SHARES", "FINER_BITS", "PairsCalibration", "calibrate_pairs"]
+__all__ = [
+    "CENTERS",
+    "CENTER_STEPS",
+    "FINER_BITS",
+    "PairsCalibration",
+    "calibrate_pairs",
+    "choose_center",
+    "default_shares",
+]
 
-DEFAULT_SHARES = {"selection": 0.5, "values": 0.5, "variances": 0.1}
-"""Relative shares of the budget; those of steps that are not taken go to the others."""
+CENTERS = ("public", "differences", "learned")
+"""What signs are about: a public center, nothing but other rows, or centers that are paid for."""
+
+CENTER_STEPS = 20
+"""How many answers it takes to find centers."""
 
 # The grid of the released values is this much finer than counts: rounding costs nothing.
 FINER_BITS = 20
+
+# Simulated: a mean sign about a learned center is off by about two sd of the noise that one
+# answer with the whole share would have. More than this, and searches go astray.
+_MOST_ASTRAY = 0.09
+_CENTERS_SHARE, _SIGNS_SHARE = 0.15, 0.05
+_ENOUGH_FOR_CENTERS, _ENOUGH_FOR_SIGNS = 0.015, 0.02
 
 
 @dataclass(frozen=True)
@@ -46,10 +63,15 @@ class PairsCalibration:
     ----------
     promise : ApproxDP
         What all noise together pays for.
+    center : {"public", "differences", "learned"}
+        What signs are about.
     n_rows, n_terms, n_columns, max_pairs : int
         Rows, rows or differences in the sums, columns, pairs to release.
     selection_scale : float
         Scale of the Gumbel noise, in counts; 0 when all pairs are taken.
+    center_scale, sign_scale : int
+        Noise scales of each answer about centers and of the sums of signs, in counts / 2^20;
+        0 unless centers are learned.
     value_scale : int
         Noise scale of the sums of products, in counts / 2^20.
     squares : Squares or None
@@ -63,10 +85,13 @@ class PairsCalibration:
     """
 
     promise: ApproxDP
+    center: str
     n_rows: int
     n_terms: int
     n_columns: int
     max_pairs: int
+    center_scale: int
+    sign_scale: int
     selection_scale: float
     value_scale: int
     squares: Squares | None
@@ -77,12 +102,28 @@ class PairsCalibration:
     @property
     def differences(self) -> bool:
         """Whether the terms are differences of rows."""
-        return self.n_terms != self.n_rows
+        return self.center == "differences"
+
+    @property
+    def learns(self) -> bool:
+        """Whether signs are about centers that are learned."""
+        return self.center == "learned"
 
     @property
     def noise_scale(self) -> float:
-        """The sd of the noise of a released mean co-movement."""
+        """The sd of the noise of a released mean co-movement; of centered ones, see P31."""
         return self.value_scale / (self.n_terms << FINER_BITS)
+
+    @property
+    def mean_sign_noise(self) -> float:
+        """The sd of the noise of a released mean sign."""
+        return self.sign_scale / (self.n_terms << FINER_BITS)
+
+    @property
+    def typical_mean_sign(self) -> float:
+        """How far mean signs about learned centers are from zero, as simulated."""
+        one = self.center_scale / math.sqrt(CENTER_STEPS) / (self.n_terms << FINER_BITS)
+        return math.hypot(2 * one, self.mean_sign_noise)
 
     @property
     def square_step(self) -> float:
@@ -109,7 +150,7 @@ def calibrate_pairs(
     n_rows: int,
     n_columns: int,
     max_pairs: int,
-    differences: bool,
+    center: str,
     row_norm: float | None = None,
     cell_bound: float | None = None,
     shares: Mapping[str, float] | None = None,
@@ -117,20 +158,8 @@ def calibrate_pairs(
 ) -> PairsCalibration:
     """Choose all noise from public facts.
 
-    Parameters
-    ----------
-    promise : ApproxDP
-        The whole budget.
-    n_rows, n_columns, max_pairs : int
-        Public facts.
-    differences : bool
-        Whether signs are of differences of rows, or about a public center.
-    row_norm, cell_bound : float, optional
-        Public bounds for the variances; without `row_norm` none are released.
-    shares : mapping, optional
-        Relative shares of ``selection``, ``values`` and ``variances``.
-    rows_per_unit : int, default 1
-        How many rows one person has at most: every sensitivity grows with it.
+    `row_norm` and `cell_bound` are public bounds for the variances; without `row_norm` none
+    are released. Every sensitivity grows with `rows_per_unit`.
 
     Notes
     -----
@@ -144,15 +173,111 @@ def calibrate_pairs(
     ...     n_rows=20_000,
     ...     n_columns=1000,
     ...     max_pairs=200,
-    ...     differences=True,
+    ...     center="differences",
     ... )
     >>> calibration.n_terms, round(calibration.selection_scale), round(calibration.noise_scale, 4)
     (10000, 162, 0.0162)
     """
     if promise.neighbors is Neighbors.LOCAL:
         raise ParameterError("The pairs mechanism needs a table; it is not in the local model.")
-    if differences:
+    if check_choice("center", center, CENTERS) == "differences":
         check_differences(promise.neighbors, rows_per_unit=rows_per_unit)
+    count = _check_pairs(max_pairs, n_columns)
+    n_terms = n_rows // 2 if center == "differences" else n_rows
+    learned, apart = center == "learned", sign_sensitivity(promise.neighbors) * rows_per_unit
+    taken = {
+        "centers": learned,
+        "signs": learned,
+        "selection": count < n_columns * (n_columns - 1) // 2,
+        "values": True,
+        "variances": row_norm is not None,
+    }
+    rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
+    defaults = default_shares(taken, rho, apart, n_rows=n_rows, n_columns=n_columns)
+    budget = _split(rho, taken, defaults, shares)
+    squared = _squared_sign_sensitivities(apart, n_columns, count)
+    scales = {
+        step: _gaussian_scale(squared[step], budget[step]) if taken[step] else 0 for step in squared
+    }
+    gumbel = 0.0
+    if taken["selection"]:
+        gumbel = selection_scale(count=count, sensitivity=apart, rho=budget["selection"])
+
+    def square_variance(squares: Squares) -> Fraction:
+        moved = _squared_square_sensitivity(squares, promise, rows_per_unit)
+        return moved / (2 * Fraction(budget["variances"]))
+
+    squares, square_scale = _calibrate_squares(row_norm, cell_bound, n_terms, square_variance)
+    made = PairsCalibration(
+        promise=promise,
+        center=center,
+        n_rows=n_rows,
+        n_terms=n_terms,
+        n_columns=n_columns,
+        max_pairs=count,
+        center_scale=scales["centers"],
+        sign_scale=scales["signs"],
+        selection_scale=gumbel,
+        value_scale=scales["values"],
+        squares=squares,
+        square_scale=square_scale,
+        events=(),
+        rows_per_unit=rows_per_unit,
+    )
+    return replace(made, events=_events(made, rho))
+
+
+def choose_center(
+    promise: ApproxDP,
+    *,
+    n_rows: int | None,
+    n_columns: int,
+    rows_per_unit: int = 1,
+    on_workers: bool = False,
+) -> str:
+    """Return what shows more without a stated center, from public facts alone.
+
+    Differences of rows make half the terms, and keep not all promises. Centers are learned unless
+    there is so much noise that some of them would not be found. Where the number of rows is
+    not known they can be read once only: that is enough for differences.
+    """
+    if promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1 or on_workers:
+        return "learned"
+    if n_rows is None:
+        return "differences"
+    rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
+    apart = sign_sensitivity(promise.neighbors)
+    noise = _noise_of_one(_CENTERS_SHARE * rho, apart, n_rows=n_rows, n_columns=n_columns)
+    return "learned" if noise <= _MOST_ASTRAY else "differences"
+
+
+def default_shares(
+    taken: Mapping[str, bool], rho: float, apart: int, *, n_rows: int, n_columns: int
+) -> dict[str, float]:
+    """Return relative shares of the budget; those of steps that are not taken go to the others.
+
+    Where rows are many, centers and signs need less: what they save goes to the values.
+    """
+    shares = {"centers": 0.0, "signs": 0.0, "selection": 0.5, "values": 0.5, "variances": 0.1}
+    if taken["centers"]:
+        shape = {"n_rows": n_rows, "n_columns": n_columns}
+        for step, most, least, enough in (
+            ("centers", _CENTERS_SHARE, 0.02, _ENOUGH_FOR_CENTERS),
+            ("signs", _SIGNS_SHARE, 0.01, _ENOUGH_FOR_SIGNS),
+        ):
+            noise = _noise_of_one(most * rho, apart, **shape)
+            shares[step] = min(most, max(least, most * (noise / enough) ** 2))
+        selection = shares["selection"] * taken["selection"]
+        shares["values"] = 1 - selection - shares["centers"] - shares["signs"]
+    return shares
+
+
+def _noise_of_one(rho: float, apart: int, *, n_rows: int, n_columns: int) -> float:
+    """Return the noise sd of mean signs of all columns that cost ρ."""
+    return apart * math.sqrt(n_columns / (2 * rho)) / max(1, n_rows)
+
+
+def _check_pairs(max_pairs: int, n_columns: int) -> int:
     all_pairs = n_columns * (n_columns - 1) // 2
     count = check_count(
         "max_pairs",
@@ -163,42 +288,17 @@ def calibrate_pairs(
     )
     if all_pairs == 0:
         raise ParameterError("The pairs mechanism needs at least two columns.")
-    n_terms = n_rows // 2 if differences else n_rows
-    taken = {
-        "selection": count < all_pairs,
-        "values": True,
-        "variances": row_norm is not None,
+    return count
+
+
+def _squared_sign_sensitivities(apart: int, n_columns: int, count: int) -> dict[str, Fraction]:
+    """Return how far one person moves each step, squared, in counts / 2^20 (P10, P30, P31)."""
+    unit = Fraction(apart**2 * 4**FINER_BITS)
+    return {
+        "centers": unit * n_columns * CENTER_STEPS,
+        "signs": unit * n_columns,
+        "values": unit * count,
     }
-    rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
-    budget = _split(rho, taken, shares)
-    per_person = sign_sensitivity(promise.neighbors) * rows_per_unit
-    gumbel = (
-        selection_scale(count=count, sensitivity=per_person, rho=budget["selection"])
-        if taken["selection"]
-        else 0.0
-    )
-    value_scale = _gaussian_scale(Fraction(per_person**2 * count) * 4**FINER_BITS, budget["values"])
-
-    def square_variance(squares: Squares) -> Fraction:
-        squared = _squared_square_sensitivity(squares, promise, rows_per_unit)
-        return squared / (2 * Fraction(budget["variances"]))
-
-    squares, square_scale = _calibrate_squares(row_norm, cell_bound, n_terms, square_variance)
-    return PairsCalibration(
-        promise=promise,
-        n_rows=n_rows,
-        n_terms=n_terms,
-        n_columns=n_columns,
-        max_pairs=count,
-        selection_scale=gumbel,
-        value_scale=value_scale,
-        squares=squares,
-        square_scale=square_scale,
-        events=_events(
-            promise, rho, count, gumbel, value_scale, squares, square_scale, rows_per_unit
-        ),
-        rows_per_unit=rows_per_unit,
-    )
 
 
 def _calibrate_squares(
@@ -237,10 +337,13 @@ def _bounded(grid: Grid, cell_bound: float | None) -> Squares:
 
 
 def _split(
-    rho: float, taken: Mapping[str, bool], shares: Mapping[str, float] | None
+    rho: float,
+    taken: Mapping[str, bool],
+    defaults: Mapping[str, float],
+    shares: Mapping[str, float] | None,
 ) -> dict[str, float]:
     """Return what each step may spend; the parts add up to a little less than ρ."""
-    weights = split([step for step in taken if taken[step]], DEFAULT_SHARES, shares)
+    weights = split([step for step in taken if taken[step]], defaults, shares)
     return {step: weights.get(step, 0.0) * rho * (1 - 1e-9) for step in taken}
 
 
@@ -256,27 +359,21 @@ def _squared_square_sensitivity(
     return Fraction(factor * squares.cell_bound**2 * squares.grid.squared_norm)
 
 
-def _events(
-    promise: ApproxDP,
-    rho: float,
-    count: int,
-    gumbel: float,
-    value_scale: int,
-    squares: Squares | None,
-    square_scale: int,
-    rows_per_unit: int,
-) -> tuple[Event, ...]:
+def _events(made: PairsCalibration, rho: float) -> tuple[Event, ...]:
     """Return what is done at the scales that the sampler draws, if it costs at most ρ."""
-    per_person = sign_sensitivity(promise.neighbors) * rows_per_unit
+    apart = sign_sensitivity(made.promise.neighbors) * made.rows_per_unit
+    squared = _squared_sign_sensitivities(apart, made.n_columns, made.max_pairs)
     events: list[Event] = []
-    if gumbel:
-        width = math.nextafter(2 * per_person / gumbel, math.inf)
-        events.append(Selection("selection", width, count))
-    squared = Fraction(per_person**2 * count) * 4**FINER_BITS
-    events.append(_gaussian("values", value_scale, squared))
-    if squares is not None:
-        squared = _squared_square_sensitivity(squares, promise, rows_per_unit)
-        events.append(_gaussian("variances", square_scale, squared))
+    if made.learns:
+        events.append(_gaussian("centers", made.center_scale, squared["centers"]))
+        events.append(_gaussian("signs", made.sign_scale, squared["signs"]))
+    if made.selection_scale:
+        width = math.nextafter(2 * apart / made.selection_scale, math.inf)
+        events.append(Selection("selection", width, made.max_pairs))
+    events.append(_gaussian("values", made.value_scale, squared["values"]))
+    if made.squares is not None:
+        moved = _squared_square_sensitivity(made.squares, made.promise, made.rows_per_unit)
+        events.append(_gaussian("variances", made.square_scale, moved))
     if events_rho(events) > rho:
         raise AssertionError("unreachable: the shares add up to less than the budget")
     return tuple(events)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.detection import pairs_detectable
 from dpcov.errors import NothingDetectableWarning
 from dpcov.multiplicity import count_pairs, q_values
 from dpcov.parameters import check_choice, check_number
@@ -24,6 +23,11 @@ from dpcov.postprocess.eigenvalues import eigenvalues_by_component
 from dpcov.postprocess.face import Chosen, CovarianceEstimate
 from dpcov.postprocess.inference import Edges, TrustedPairs, interval_width
 from dpcov.postprocess.psd import METHODS, components, repair
+from dpcov.postprocess.sign_correlations import (
+    SignCorrelations,
+    detectable_correlation,
+    sign_correlations,
+)
 from dpcov.releases.pairs import PairsRelease
 
 if TYPE_CHECKING:
@@ -62,7 +66,8 @@ class PairsEstimate(CovarianceEstimate):
     The mean co-movement m of the signs of two columns gives their correlation as
     r = sin(π m / 2), exactly so for elliptical laws such as the Gaussian and Student's t
     (Greiner 1909; Lindskog, McNeil and Schmock 2003), whatever the scales are. For other
-    laws r is a rank-like measure of association.
+    laws r is a rank-like measure of association. About learned centers m is the correlation of
+    the signs: their noisy means are taken out.
     """
 
     release: PairsRelease
@@ -176,15 +181,18 @@ class PairsEstimate(CovarianceEstimate):
         return result
 
     @cached_property
+    def _signs(self) -> SignCorrelations:
+        return sign_correlations(self.release)
+
+    @cached_property
     def pair_correlation(self) -> Array:
         """The correlation of each released pair, before any selection or repair."""
-        return _correlations(self.release)
+        return _correlations(self._signs)
 
     @cached_property
     def pair_standard_error(self) -> Array:
         """The standard error of each of these: privacy noise plus sampling (delta method)."""
-        mean = np.clip(np.abs(self.release.co_movement), 0.0, 1.0)
-        sd = np.sqrt((1 - mean**2) / self.release.n_terms + self.release.noise_scale**2)
+        mean, sd = np.clip(np.abs(self._signs.values), 0.0, 1.0), self._signs.sd
         # The sine is flat at 1, where noise often leads: take its slope one sd before.
         slope = math.pi / 2 * np.cos(math.pi / 2 * np.minimum(mean, np.maximum(0.0, 1 - sd)))
         result: Array = slope * sd
@@ -193,7 +201,7 @@ class PairsEstimate(CovarianceEstimate):
     @cached_property
     def smallest_detectable_correlation(self) -> float:
         """The correlation that this release would have shown with probability one half."""
-        return _detectable(self.release)
+        return detectable_correlation(self.release)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the correlations of the released pairs.
@@ -209,11 +217,9 @@ class PairsEstimate(CovarianceEstimate):
         low, high : ndarray, shape (k,)
             In the order of ``release.pairs``.
         """
-        # On the scale of the co-movement, where the noise is; the sine is monotone.
-        mean = np.clip(self.release.co_movement, -1.0, 1.0)
-        sd = np.sqrt((1 - mean**2) / self.release.n_terms + self.release.noise_scale**2)
-        margin = interval_width(level) * sd
-        ends = (self.release.co_movement - margin, self.release.co_movement + margin)
+        # On the scale of the signs, where the noise is; the sine is monotone.
+        margin = interval_width(level) * self._signs.sd
+        ends = (self._signs.values - margin, self._signs.values + margin)
         low, high = (np.sin(math.pi / 2 * np.clip(end, -1.0, 1.0)) for end in ends)
         return low, high
 
@@ -229,7 +235,7 @@ class PairsEstimate(CovarianceEstimate):
 
     def _find_edges(self, fdr: float) -> Edges:
         # All pairs of columns count as tested, those that were not selected too.
-        sizes, surest = _test(self.release)
+        sizes, surest = _test(self._signs, len(self.columns))
         order = np.argsort(-sizes, kind="stable")
         chosen = order[surest[order] <= fdr]
         deviation = _deviations(self.release)
@@ -274,14 +280,14 @@ def estimate_pairs(
     """Turn a release of pairs into a sparse covariance. See `PairsRelease.estimate`."""
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     check_choice("psd", psd, METHODS)
-    _, surest = _test(release)
+    signs = sign_correlations(release)
+    _, surest = _test(signs, release.n_columns)
     kept = surest <= fdr
-    correlation = _repaired(_sparse_correlation(release, kept), psd)
+    correlation = _repaired(_sparse_correlation(release, _correlations(signs), kept), psd)
     deviation = _deviations(release)
     entries = correlation.tocoo()
     entries.data *= deviation[entries.row] * deviation[entries.col]
-    detectable = _detectable(release)
-    if detectable > 1:
+    if detectable_correlation(release) > 1:
         warnings.warn(
             "Nothing is detectable in this release: no correlation, however strong, would have "
             "been selected and have stood out with probability one half. More rows, a larger "
@@ -294,23 +300,24 @@ def estimate_pairs(
     )
 
 
-def _correlations(release: PairsRelease) -> Array:
-    result: Array = np.sin(math.pi / 2 * np.clip(release.co_movement, -1.0, 1.0))
+def _correlations(signs: SignCorrelations) -> Array:
+    result: Array = np.sin(math.pi / 2 * np.clip(signs.values, -1.0, 1.0))
     return result
 
 
-def _test(release: PairsRelease) -> tuple[Array, Array]:
+def _test(signs: SignCorrelations, n_columns: int) -> tuple[Array, Array]:
     """Return sizes in sd and q-values of the released pairs among all pairs of columns."""
-    sd = math.sqrt(1 / release.n_terms + release.noise_scale**2)
-    sizes = np.abs(release.co_movement) / sd
-    return sizes, q_values(sizes, n_tests=count_pairs(release.n_columns))
+    sizes = np.abs(signs.values) / signs.null_sd
+    return sizes, q_values(sizes, n_tests=count_pairs(n_columns))
 
 
-def _sparse_correlation(release: PairsRelease, kept: npt.NDArray[np.bool_]) -> csr_array:
+def _sparse_correlation(
+    release: PairsRelease, correlations: Array, kept: npt.NDArray[np.bool_]
+) -> csr_array:
     from scipy.sparse import coo_array
 
     size = release.n_columns
-    values = _correlations(release)[kept]
+    values = correlations[kept]
     first, second = release.pairs[kept].astype(np.int64).T
     everyone = np.arange(size)
     rows = np.concatenate([everyone, first, second])
@@ -360,14 +367,4 @@ def _variances(release: PairsRelease) -> Array:
         return released.values
     return shrink_diagonal(
         released.values, noise_scale=released.noise_scale, n_rows=release.n_terms
-    )
-
-
-def _detectable(release: PairsRelease) -> float:
-    return pairs_detectable(
-        n_columns=release.n_columns,
-        n_terms=release.n_terms,
-        max_pairs=len(release.pairs),
-        selection_scale=release.provenance.selection_scale,
-        noise_scale=release.noise_scale,
     )

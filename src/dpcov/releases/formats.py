@@ -15,7 +15,7 @@ from dpcov.columns import Units
 from dpcov.errors import CorruptFileError
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP, event_from_dict, event_to_dict
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
-from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
+from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
 from dpcov.releases.published import Published
 from dpcov.releases.release import NoiseScale, Provenance, Release
@@ -109,12 +109,13 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
 
 
 def _pair_facts(release: PairsRelease) -> Facts:
-    made, variances = release.provenance, release.variances
+    made, means, variances = release.provenance, release.mean_signs, release.variances
     return {
         "n_rows": release.n_rows,
         "n_terms": release.n_terms,
         "columns": list(release.columns),
         "noise_scale": release.noise_scale,
+        "mean_signs": None if means is None else {"noise_scale": means.noise_scale},
         "variances": None if variances is None else {"noise_scale": variances.noise_scale},
         "promise": str(release.promise),
         "simulated": release.simulated,
@@ -135,10 +136,11 @@ def _pair_facts(release: PairsRelease) -> Facts:
 
 
 def _pair_arrays(release: PairsRelease) -> Arrays:
-    variances = release.variances
+    means, variances = release.mean_signs, release.variances
     return _unit_arrays(release) | {
         "pairs": release.pairs,
         "co_movement": release.co_movement,
+        "mean_signs": np.empty(0) if means is None else means.values,
         "variances": np.empty(0) if variances is None else variances.values,
     }
 
@@ -151,12 +153,17 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
     if not isinstance(promise, ApproxDP):
         raise CorruptFileError("its promise is not that of its origin")
     events = _events_of(made.pop("events"))
-    stated = facts["variances"]
+    means, stated = facts["mean_signs"], facts["variances"]
     release = PairsRelease(
         pairs=arrays["pairs"].astype(np.int32, copy=False),
         co_movement=arrays["co_movement"].astype(np.float64, copy=False),
         noise_scale=facts["noise_scale"],
         n_terms=facts["n_terms"],
+        mean_signs=(
+            None
+            if means is None
+            else MeanSigns(arrays["mean_signs"].astype(np.float64, copy=False), **means)
+        ),
         variances=(
             None
             if stated is None
@@ -207,7 +214,7 @@ MOMENTS = Format(
 PAIRS_FORMAT = Format(
     "dpcov pairs release",
     2,
-    {"pairs": "<i4", "co_movement": "<f8", "variances": "<f8"} | _UNITS,
+    {"pairs": "<i4", "co_movement": "<f8", "mean_signs": "<f8", "variances": "<f8"} | _UNITS,
     _rebuild_pairs,
     lambda release: (_pair_facts(release), _pair_arrays(release)),
 )

@@ -6,6 +6,7 @@ Owns the value that the pairs mechanism returns. It never sees raw rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Event
+from dpcov.privacy.sensitivity import centered_sign_factor
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
@@ -29,12 +31,12 @@ from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, ch
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
 
-__all__ = ["PAIRS", "PairsProvenance", "PairsRelease", "Variances"]
+__all__ = ["PAIRS", "MeanSigns", "PairsProvenance", "PairsRelease", "Variances"]
 
 PAIRS = "pairs: noisy top-k of sign co-movements, rounded Gaussian values"
 """The name of the mechanism that releases the strongest pairs."""
 
-CENTERS = ("differences", "public")
+CENTERS = ("differences", "learned", "public")
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class PairsProvenance:
     calibrated_for : ApproxDP
         The promise for which all noise was calibrated; among complete tables only, if
         `missing` says that others are refused.
-    center : {"differences", "public"}
-        Signs of differences of rows, or about a public center.
+    center : {"differences", "learned", "public"}
+        Signs of differences of rows, about centers that were learned, or about public ones.
     max_pairs : int
         How many pairs were asked for.
     selection_scale : float
@@ -121,6 +123,38 @@ class Variances:
         return self.noise_scale == other.noise_scale and np.array_equal(self.values, other.values)
 
 
+@dataclass(frozen=True, eq=False)
+class MeanSigns:
+    """Noisy mean signs about learned centers: what is subtracted from signs before products.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_columns,)
+        Between −1 and 1; zero if as many cells are above the center as below. Read-only.
+    noise_scale : float
+        The sd of their noise.
+    """
+
+    values: npt.NDArray[np.float64]
+    noise_scale: float
+
+    def __post_init__(self) -> None:
+        check_scale("noise scale", self.noise_scale)
+        if self.values.ndim != 1 or self.values.dtype != np.float64:
+            raise ParameterError("Mean signs must be a vector of float64.")
+        # A comparison with NaN is false.
+        if not (np.abs(self.values) <= 1).all():
+            raise ParameterError("Mean signs must lie between -1 and 1.")
+        self.values.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MeanSigns):
+            return NotImplemented
+        return self.noise_scale == other.noise_scale and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairsRelease(Published):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
@@ -132,11 +166,14 @@ class PairsRelease(Published):
     pairs : ndarray of int32, shape (k, 2)
         The selected pairs of columns, i < j, in rising order. Read-only.
     co_movement : ndarray of float64, shape (k,)
-        The noisy mean of s_i s_j over `n_terms` terms. Read-only.
+        The noisy mean of s_i s_j over `n_terms` terms; of (s_i − m_i)(s_j − m_j) if there are
+        mean signs. Read-only.
     noise_scale : float
-        The sd of its privacy noise.
+        The sd of its privacy noise; times `noise_factors` if there are mean signs.
     n_terms : int
         The number of rows, or of differences of rows, in the means.
+    mean_signs : MeanSigns or None
+        Those about learned centers; None for other centers.
     variances : Variances or None
         None when correlations alone were released.
     n_rows : int
@@ -167,6 +204,7 @@ replace-one neighbors)
     co_movement: npt.NDArray[np.float64]
     noise_scale: float
     n_terms: int
+    mean_signs: MeanSigns | None = None
     variances: Variances | None
     provenance: PairsProvenance
 
@@ -177,6 +215,10 @@ replace-one neighbors)
         size = len(self.columns)
         if self.variances is not None and len(self.variances.values) != size:
             raise ParameterError("There must be one variance for each column.")
+        if (self.mean_signs is None) == (self.provenance.center == "learned"):
+            raise ParameterError("Mean signs belong to centers that are learned.")
+        if self.mean_signs is not None and len(self.mean_signs.values) != size:
+            raise ParameterError("There must be one mean sign for each column.")
         self._check_pairs(size)
         self.pairs.setflags(write=False)
         self.co_movement.setflags(write=False)
@@ -193,8 +235,19 @@ replace-one neighbors)
 
     @property
     def location(self) -> npt.NDArray[np.float64]:
-        """The stated center of each column, in its own units; zeros if none was stated."""
+        """The stated or learned center of each column, in its own units; zeros if there is none."""
         return self.units.center
+
+    @cached_property
+    def noise_factors(self) -> npt.NDArray[np.float64]:
+        """How many times `noise_scale` the noise of each co-movement is. Read-only."""
+        factors = np.ones(len(self.pairs))
+        if self.mean_signs is not None:
+            first, second = np.abs(self.mean_signs.values[self.pairs.T])
+            relation = self.provenance.calibrated_for.neighbors
+            factors = centered_sign_factor(relation, first, second, one=1)
+        factors.setflags(write=False)
+        return factors
 
     @property
     def has_mean(self) -> bool:
@@ -220,6 +273,9 @@ replace-one neighbors)
         listed = []
         if made.selection_scale:
             listed.append(("selection", "Gumbel", "scale", made.selection_scale, "counts"))
+        if self.mean_signs is not None:
+            scale = self.mean_signs.noise_scale
+            listed.append(("mean sign", ROUNDED_GAUSSIAN, sd, scale, "own"))
         listed.append(("mean co-movement", ROUNDED_GAUSSIAN, sd, self.noise_scale, "own"))
         if self.variances is not None and self.variances.noise_scale:
             scale = self.variances.noise_scale

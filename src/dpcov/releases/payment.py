@@ -82,6 +82,7 @@ def check_pairs_are_paid(release: PairsRelease, promise: ApproxDP) -> None:
         raise CorruptFileError("its promise is not that of its origin")
     per_person = sign_sensitivity(promise.neighbors) * made.rows_per_unit
     left = list(made.events)
+    _check_mean_signs(left, release, per_person)
     if made.max_pairs < release.n_columns * (release.n_columns - 1) // 2:
         _check_selection(_next(left, "selection", Selection), release, per_person)
     elif made.selection_scale:
@@ -135,6 +136,16 @@ def _check_selection(event: Selection, release: PairsRelease, per_person: int) -
         scale > 0 and math.isclose(event.range * scale, 2 * per_person, rel_tol=_ROUNDING)
     ):
         raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_mean_signs(events: list[Event], release: PairsRelease, per_person: int) -> None:
+    """Learned centers were paid for, and the mean signs about them have the noise of theirs."""
+    means = release.mean_signs
+    if means is None:
+        return
+    _next(events, "centers", Gaussian)
+    sensitivity = per_person * math.sqrt(release.n_columns) / release.n_terms
+    _check_scale(_next(events, "signs", Gaussian), sensitivity, means.noise_scale)
 
 
 def _check_variances(events: list[Event], release: PairsRelease, promise: ApproxDP) -> None:

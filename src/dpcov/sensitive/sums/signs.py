@@ -59,6 +59,8 @@ class CoMovement(Sealed):
     ----------
     sums : Triangle of int32
         Σ s_i s_j. Only the part above the diagonal is used.
+    totals : ndarray of int64, shape (n_columns,)
+        Σ s_i.
     squares : ndarray of int64, shape (n_columns,), or None
         Σ q_i² of the clipped, quantized rows.
     n_terms : int
@@ -70,16 +72,18 @@ class CoMovement(Sealed):
 
     Notes
     -----
-    Claim P10. Every term is a vector of signs in {−1, 0, 1}, made from one row about a
-    public center; of differences, one person's row is in one at most (P19). Replacing one
-    person's row changes one term, hence each sum by at most 2 and k of them by at most 2√k
-    in Euclidean norm; a row that adds nothing in its place, by 1 and √k. A clipped row has
+    Claim P10. Every term is a vector of signs in {−1, 0, 1}, made from one row about a center
+    that is public or paid for; of differences, one person's row is in one at most (P19).
+    Replacing one person's row changes one term, hence each sum by at most 2 and k of them by
+    at most 2√k in Euclidean norm; a row that adds nothing in its place, by 1 and √k. So it is
+    for the totals, too, and P31 says it of centered sums. A clipped row has
     Σ q_i⁴ ≤ B² · 4^bits, so the squares move by at most B · 2^bits, times √2 for replacing.
     """
 
-    __slots__ = ("_squares", "_sums", "differences", "n_terms", "rule")
+    __slots__ = ("_squares", "_sums", "_totals", "differences", "n_terms", "rule")
 
     _sums: Triangle
+    _totals: npt.NDArray[np.int64]
     _squares: npt.NDArray[np.int64] | None
     n_terms: int
     differences: bool
@@ -88,6 +92,7 @@ class CoMovement(Sealed):
     def __init__(
         self,
         sums: Triangle,
+        totals: npt.NDArray[np.int64],
         squares: npt.NDArray[np.int64] | None,
         *,
         n_terms: int,
@@ -95,7 +100,7 @@ class CoMovement(Sealed):
         rule: Squares | None,
     ) -> None:
         sums.freeze()
-        self._hold(_sums=sums, _squares=squares, n_terms=n_terms)
+        self._hold(_sums=sums, _totals=totals, _squares=squares, n_terms=n_terms)
         self._hold(differences=differences, rule=rule)
 
     @classmethod
@@ -118,7 +123,8 @@ class CoMovement(Sealed):
         n_columns : int
             The number of columns.
         center : ndarray, shape (n_columns,), or None
-            A public center; None says that blocks are of differences, which are about zero.
+            A public center, or one that was paid for; None says that blocks are of
+            differences, which are about zero.
         squares : Squares, optional
             Sum squares too.
         missing : Missing
@@ -128,7 +134,8 @@ class CoMovement(Sealed):
         """
         missing = Missing.parse(missing)
         sums = Triangle.zeros(n_columns, np.int32)
-        totals = None if squares is None else np.zeros(n_columns, dtype=np.int64)
+        totals = np.zeros(n_columns, dtype=np.int64)
+        square_sums = None if squares is None else np.zeros(n_columns, dtype=np.int64)
         about = np.zeros(n_columns) if center is None else center
         n_terms = 0
         threads = allowed_threads() if threads is None else threads
@@ -140,9 +147,18 @@ class CoMovement(Sealed):
                 _check_terms(n_terms)
                 signs = _signs(block, about)
                 products.add(signs, products.image(signs.astype(np.int32)))
-                if totals is not None and squares is not None:
-                    totals += _sum_squares(block, about, squares)
-        return cls(sums, totals, n_terms=n_terms, differences=center is None, rule=squares)
+                # A block is far below 2^24 rows: its sums are exact in float32.
+                totals += signs.sum(axis=0).astype(np.int64)
+                if square_sums is not None and squares is not None:
+                    square_sums += _sum_squares(block, about, squares)
+        return cls(
+            sums,
+            totals,
+            square_sums,
+            n_terms=n_terms,
+            differences=center is None,
+            rule=squares,
+        )
 
     def __add__(self, other: object) -> CoMovement:
         if not isinstance(other, CoMovement):
@@ -156,6 +172,7 @@ class CoMovement(Sealed):
             squares = self._squares + other._squares
         return CoMovement(
             self._sums + other._sums,
+            self._totals + other._totals,
             squares,
             n_terms=self.n_terms + other.n_terms,
             differences=self.differences,
@@ -171,6 +188,11 @@ class CoMovement(Sealed):
     def squares(self) -> npt.NDArray[np.int64] | None:
         """The sums of squares. Sensitive: only a mechanism may look at them."""
         return self._squares
+
+    @property
+    def totals(self) -> npt.NDArray[np.int64]:
+        """The sums Σ s_i. Sensitive: only a mechanism may look at them."""
+        return self._totals
 
     @property
     def triangle(self) -> Triangle:
@@ -190,7 +212,7 @@ class SignKernel:
     n_columns : int
         The number of columns.
     center : ndarray or None
-        A public center; None for differences of rows.
+        A public center, or one that was paid for; None for differences of rows.
     squares : Squares or None
         Whether, and how, squares are summed.
     missing : Missing

@@ -1,0 +1,99 @@
+"""Correlations of signs, and how sure they are.
+
+Owns the way from released co-movements to correlations of signs, with mean signs about learned
+centers taken into account. Post-processing: it costs no privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.detection import pairs_detectable
+from dpcov.privacy import Neighbors
+from dpcov.releases.pairs import MeanSigns, PairsRelease
+
+__all__ = ["SignCorrelations", "detectable_correlation", "sign_correlations"]
+
+# A sign that is nearly always the same says little: its variance is taken to be no smaller.
+_LEAST_VARIANCE = 1 / 16
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SignCorrelations:
+    """The noisy correlation of the signs of each released pair, which noise may lead beyond ±1.
+
+    `sd` is its standard error, `null_sd` the one it would have if the columns were unrelated.
+    """
+
+    values: Array
+    sd: Array
+    null_sd: Array
+
+
+def sign_correlations(release: PairsRelease) -> SignCorrelations:
+    """Return what the released pairs say.
+
+    About a stated center, and of differences, signs are taken to have mean zero. About learned
+    centers the mean m of a sign is known up to noise of sd e. Its variance is 1 − m², and what
+    is left of the means after centering, the product of two errors, has the sd e².
+    """
+    noise = (release.noise_scale * release.noise_factors) ** 2
+    co_movement, n_terms = release.co_movement, release.n_terms
+    if release.mean_signs is None:
+        inside = np.clip(co_movement, -1.0, 1.0)
+        sampling = (1 - inside**2) / n_terms
+        return SignCorrelations(
+            co_movement, np.sqrt(sampling + noise), np.sqrt(1 / n_terms + noise)
+        )
+    means, error = release.mean_signs.values, release.mean_signs.noise_scale
+    variance = _variances(release.mean_signs)
+    (first, second), (a, b) = means[release.pairs.T], variance[release.pairs.T]
+    scale = np.sqrt(a * b)
+    values = co_movement / scale
+    inside = np.clip(values, -1.0, 1.0) * scale
+    # The variance of (s − m)(t − l) for signs s, t of means m, l.
+    sampling = np.maximum(0.0, a * b + 4 * first * second * inside - inside**2) / n_terms
+    of_scale = values**2 * ((first / a) ** 2 + (second / b) ** 2) * error**2
+    left = noise + error**4
+    return SignCorrelations(
+        values,
+        np.sqrt((sampling + left) / (a * b) + of_scale),
+        np.sqrt(1 / n_terms + left / (a * b)),
+    )
+
+
+def detectable_correlation(release: PairsRelease) -> float:
+    """Return the correlation that the release would have shown with probability one half."""
+    factor, left = 1.0, 0.0
+    if release.mean_signs is not None:
+        relation = release.provenance.calibrated_for.neighbors
+        factor, left = _typical_factor(release.mean_signs, relation), release.mean_signs.noise_scale
+    return pairs_detectable(
+        n_columns=release.n_columns,
+        n_terms=release.n_terms,
+        max_pairs=len(release.pairs),
+        selection_scale=factor * release.provenance.selection_scale,
+        noise_scale=float(np.hypot(factor * release.noise_scale, left**2)),
+    )
+
+
+def _variances(signs: MeanSigns) -> Array:
+    """Return the variances of signs; the square of a noisy mean is too large by its noise."""
+    error = signs.noise_scale
+    least = min(1.0, max(_LEAST_VARIANCE, 2 * error))
+    return np.clip(1 - signs.values**2 + error**2, least, 1.0)
+
+
+def _typical_factor(signs: MeanSigns, relation: Neighbors) -> float:
+    """Return the noise factor of all pairs, selected or not, in the mean."""
+    sizes = np.sort(np.abs(signs.values))
+    if relation is Neighbors.ADD_REMOVE:
+        return 1 + 2 * float(sizes.mean())
+    # The k-th smallest is the larger one in k − 1 pairs.
+    places = np.arange(len(sizes))
+    return 1 + float((sizes * places).sum() / places.sum())
