@@ -89,13 +89,14 @@ def test_the_rows_needed_show_what_was_wanted(mechanism):
     assert plan.rows_needed(0.1, power=0.9, mechanism=mechanism) > needed
 
 
-def test_the_best_shares_are_no_worse_than_the_default():
-    plan = dpcov.plan(n=20_000, p=1000, **BUDGET, max_pairs=200)
+@pytest.mark.parametrize(("center", "whole"), [("differences", 1), ("learned", 0.8)])
+def test_the_best_shares_are_no_worse_than_the_default(center, whole):
+    plan = dpcov.plan(n=20_000, p=1000, **BUDGET, max_pairs=200, center=center)
     shares = plan.best_shares()
-    assert sum(shares.values()) == pytest.approx(1)
+    assert sum(shares.values()) == pytest.approx(whole)
     from dpcov.mechanisms.outlook import pairs_outlook
 
-    facts = {"n_rows": 20_000, "n_columns": 1000, "max_pairs": 200, "differences": True}
+    facts = {"n_rows": 20_000, "n_columns": 1000, "max_pairs": 200, "center": center}
     best = pairs_outlook(plan.promise, **facts, shares=shares).shown_half
     assert best <= plan.outlook("pairs").shown_half + 1e-12
 
@@ -106,6 +107,33 @@ def test_a_public_center_shows_more_than_differences():
         for center in ("public", "differences")
     )
     assert by_center.shown_half < by_differences.shown_half
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "center"),
+    [(20_000, 1000, "learned"), (5000, 200, "learned"), (1500, 200, "differences")],
+)
+def test_a_plan_says_what_a_release_without_a_center_does(n, p, center):
+    assert dpcov.plan(n=n, p=p, **BUDGET, max_pairs=20).center == center
+    rows = np.zeros((n, p))
+    options = {"mechanism": "pairs", "max_pairs": 20, "seed": 0}
+    assert dpcov.release(rows, **BUDGET, **options).provenance.center == center
+
+
+def test_learned_centers_show_more_than_differences_where_they_are_chosen():
+    for n, p in ((20_000, 1000), (5000, 200), (1200, 10), (10**6, 50)):
+        shown = {
+            center: dpcov.plan(n=n, p=p, **BUDGET, max_pairs=20, center=center)
+            .outlook("pairs")
+            .shown_half
+            for center in ("public", "learned", "differences")
+        }
+        assert shown["public"] < shown["learned"] < shown["differences"]
+
+
+def test_add_remove_neighbors_learn_centers():
+    plan = dpcov.plan(n=100, p=200, **BUDGET, max_pairs=20, neighbors="add-remove")
+    assert plan.center == "learned"
 
 
 def test_more_of_anything_helps():

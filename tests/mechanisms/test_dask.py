@@ -136,9 +136,7 @@ def test_the_noise_is_drawn_once(monkeypatch):
     "options",
     [
         {"row_norm": 1.0, "center": "differences"},
-        {"mechanism": "pairs", "max_pairs": 3},
         {"mechanism": "pairs", "max_pairs": 3, "center": "differences"},
-        {"mechanism": "auto", "max_pairs": 3, "row_norm": 1.0},
     ],
 )
 @pytest.mark.parametrize("table", [dask_frame(2), ROWS], ids=["collection", "array"])

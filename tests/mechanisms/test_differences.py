@@ -14,8 +14,7 @@ ROWS = np.random.default_rng(0).normal(size=(40, 3))
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 MECHANISMS = {
     "dense": {"row_norm": 1.0, "center": "differences"},
-    "pairs": {"mechanism": "pairs", "max_pairs": 2},
-    "pairs, stated": {"mechanism": "pairs", "max_pairs": 2, "center": "differences"},
+    "pairs": {"mechanism": "pairs", "max_pairs": 2, "center": "differences"},
 }
 REFUSED = {
     "relation": ({"neighbors": "add-remove"}, "need neighbors='replace'"),

@@ -155,13 +155,13 @@ def test_a_stream_of_any_length_has_the_plan_of_its_true_length(neighbors, epsil
         assert before.for_rows(n_rows) == after
 
 
-@pytest.mark.parametrize("differences", [True, False])
-def test_a_stream_has_the_pairs_plan_of_its_true_length(differences):
+@pytest.mark.parametrize("center", ["differences", "public"])
+def test_a_stream_has_the_pairs_plan_of_its_true_length(center):
     facts = {
         "promise": ApproxDP(1.0, 1e-9, "replace"),
         "n_columns": 9,
         "max_pairs": 4,
-        "differences": differences,
+        "center": center,
         "row_norm": 1.0,
     }
     before = calibrate_pairs(n_rows=MAX_STREAM_ROWS, **facts)

@@ -39,16 +39,16 @@ def correlated(n=4000, p=20, r=0.8, seed=0):
     st.floats(1e-30, 0.4),
     st.integers(1, 1225),
     st.none() | st.floats(0.1, 100),
-    st.booleans(),
+    st.sampled_from(["public", "differences", "learned"]),
 )
-def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm, differences):
-    relation = "replace" if differences else "add-remove"
+def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm, center):
+    relation = "replace" if center == "differences" else "add-remove"
     calibration = calibrate_pairs(
         promise=ApproxDP(epsilon, delta, relation),
         n_rows=1000,
         n_columns=50,
         max_pairs=pairs,
-        differences=differences,
+        center=center,
         row_norm=row_norm,
     )
     rho = zcdp_budget(epsilon=epsilon, delta=delta)
@@ -62,7 +62,7 @@ def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
     calibration = calibrate_pairs(
         promise=ApproxDP(1.0, 1e-5, relation),
         **FACTS,
-        differences=False,
+        center="public",
         row_norm=3.0,
         cell_bound=1.5,
         shares={"selection": 2, "values": 1, "variances": 1},
@@ -82,7 +82,7 @@ def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
 
 def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
     all_pairs = calibrate_pairs(
-        promise=PROMISE, n_rows=1000, n_columns=5, max_pairs=10, differences=True
+        promise=PROMISE, n_rows=1000, n_columns=5, max_pairs=10, center="differences"
     )
     assert [event.name for event in all_pairs.events] == ["values"]
     assert all_pairs.selection_scale == 0
@@ -92,7 +92,7 @@ def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
 def test_values_have_the_planned_noise_and_no_other(share):
     table = np.zeros((100, 30))  # no signs at all: the values are noise
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, differences=False
+        promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, center="public"
     )
     sums = CoMovement.from_blocks([table], n_columns=30, center=np.zeros(30))
     columns = tuple(f"x{i}" for i in range(30))
@@ -110,7 +110,7 @@ def test_values_have_the_planned_noise_and_no_other(share):
 
 def test_variances_have_the_planned_noise():
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, differences=False, row_norm=1.0
+        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, center="public", row_norm=1.0
     )
     sums = CoMovement.from_blocks(
         [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=calibration.squares
@@ -158,7 +158,7 @@ def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
 
 
 def test_sums_of_another_plan_are_refused():
-    calibration = calibrate_pairs(promise=PROMISE, **FACTS, differences=True)
+    calibration = calibrate_pairs(promise=PROMISE, **FACTS, center="differences")
     sums = CoMovement.from_blocks([np.zeros((499, 50))], n_columns=50, center=None)
     with pytest.raises(ParameterError, match="not made for this calibration"):
         release_co_movement(
@@ -241,7 +241,10 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
     ("options", "message"),
     [
         ({}, "needs max_pairs"),
-        ({"max_pairs": 3, "neighbors": "add-remove"}, "Differences of rows need"),
+        (
+            {"max_pairs": 3, "neighbors": "add-remove", "center": "differences"},
+            "Differences of rows need",
+        ),
         ({"max_pairs": 3, "center": [0.0, 1.0]}, "center must be a finite number, or one for each"),
         ({"max_pairs": 3, "center": math.nan}, "center must be a finite number"),
         ({"max_pairs": 3, "center": "mean"}, "center must be one of"),
@@ -313,7 +316,7 @@ def test_cells_are_bounded_by_no_more_than_was_stated(row_norm, share):
     calibration = calibrate_pairs(
         promise=PROMISE,
         **FACTS,
-        differences=True,
+        center="differences",
         row_norm=row_norm,
         cell_bound=share * row_norm,
     )
@@ -345,7 +348,7 @@ def test_auto_with_add_remove_takes_what_keeps_the_promise():
 @pytest.mark.parametrize("n_rows", [10, 2**22, 2**23 + 1, 2**31 - 1])
 def test_sums_of_squares_fit_sixty_four_bits(n_rows):
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, differences=False, row_norm=1.0
+        promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, center="public", row_norm=1.0
     )
     assert calibration.n_terms * calibration.squares.cell_bound**2 <= 2**62
     assert calibration.squares.grid.bits == (
@@ -364,7 +367,7 @@ def test_sums_of_squares_fit_sixty_four_bits(n_rows):
 )
 def test_sums_that_were_made_otherwise_are_refused(made):
     calibration = calibrate_pairs(
-        promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01
+        promise=PROMISE, **FACTS, center="differences", row_norm=1.0, cell_bound=0.01
     )
     options = {"table": np.zeros((500, 50)), "center": None, "squares": calibration.squares} | made
     table = options.pop("table")
@@ -386,7 +389,7 @@ def test_a_split_of_more_than_the_budget_is_never_planned(monkeypatch):
         lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()},
     )
     with pytest.raises(AssertionError, match="less than the budget"):
-        calibrate_pairs(promise=PROMISE, **FACTS, differences=True)
+        calibrate_pairs(promise=PROMISE, **FACTS, center="differences")
 
 
 def test_a_sorted_table_shows_the_same_pairs():
@@ -435,7 +438,7 @@ def test_a_stated_center_of_columns_is_used_for_signs():
 @pytest.mark.parametrize("most", [2, 5])
 def test_several_rows_of_a_person_are_paid_for_in_every_step(most):
     facts = {"promise": ApproxDP(1.0, 1e-6, "replace"), "n_rows": 1000, "n_columns": 20}
-    facts |= {"max_pairs": 10, "differences": False, "row_norm": 3.0}
+    facts |= {"max_pairs": 10, "center": "public", "row_norm": 3.0}
     one, several = calibrate_pairs(**facts), calibrate_pairs(**facts, rows_per_unit=most)
     assert several.selection_scale == pytest.approx(most * one.selection_scale)
     assert several.value_scale == pytest.approx(most * one.value_scale, rel=1e-6)

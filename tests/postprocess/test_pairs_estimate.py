@@ -29,7 +29,7 @@ def paired(p=40, edges=8, r=0.6):
 @pytest.fixture(scope="module")
 def estimate():
     rows = rows_of(paired(), 8000, 0)
-    return dpcov.release(rows, **BUDGET, max_pairs=20, seed=0).estimate()
+    return dpcov.release(rows, **BUDGET, max_pairs=20, center="differences", seed=0).estimate()
 
 
 def test_the_true_pairs_are_kept_and_no_others(estimate):
@@ -44,7 +44,7 @@ def test_correlations_come_from_the_sine_of_the_co_movement(estimate):
 
 
 @pytest.mark.parametrize("kind", ["normal", "t5"])
-@pytest.mark.parametrize("center", [None, 0.0])
+@pytest.mark.parametrize("center", ["learned", "differences", 0.0])
 def test_the_estimate_is_unbiased_for_elliptical_rows(kind, center):
     truth = paired(4, 2, 0.5)
     options = {"epsilon": 5.0, "delta": 1e-4, "mechanism": "pairs", "max_pairs": 6}
@@ -164,7 +164,8 @@ def test_a_budget_too_small_comes_back_empty_handed():
 def test_twenty_thousand_columns_are_cheap():
     columns = 20_000
     pairs = np.stack([np.arange(0, 2000, 2), np.arange(1, 2000, 2)], axis=1).astype(np.int32)
-    small = dpcov.release(rows_of(paired(), 8000, 0), **BUDGET, max_pairs=20, seed=0)
+    rows = rows_of(paired(), 8000, 0)
+    small = dpcov.release(rows, **BUDGET, max_pairs=20, center="differences", seed=0)
     wide = dpcov.PairsRelease(
         pairs=pairs,
         co_movement=np.full(1000, 0.5),
@@ -193,7 +194,11 @@ def test_impossible_options_are_refused(estimate, options, message):
 def small_release(co_movement, noise_scale=0.05, variances=None, n_terms=400):
     """A release of given values: six columns, of whose fifteen pairs some were selected."""
     made = dpcov.release(
-        np.zeros((2 * n_terms, 6)), **BUDGET, max_pairs=len(co_movement), seed=0
+        np.zeros((2 * n_terms, 6)),
+        **BUDGET,
+        max_pairs=len(co_movement),
+        center="differences",
+        seed=0,
     ).provenance
     pairs = np.stack(np.triu_indices(6, k=1), axis=1)[: len(co_movement)].astype(np.int32)
     return dpcov.PairsRelease(

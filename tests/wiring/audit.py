@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from itertools import combinations, product
 
+import numpy as np
+
 import dpcov
 from dpcov.errors import InputError, ParameterError
 from dpcov.privacy import Gaussian, Selection
 from wiring import account, reading
 from wiring.choices import ALWAYS, SIZE, candidates, handed_over, keywords, rows_that_count
-from wiring.watching import EndlessError
+from wiring.watching import HUGE, EndlessError
 
 SLACK = 0.02  # the share of delta that may stay unspent: 64 cells, and scales of 32 bits
 ROUNDING = 1e-9
@@ -93,6 +95,21 @@ def audit_rare(watch, options, rare=RARE):
     return [Problem("rare", what, options) for what in sorted(found)]
 
 
+def audit_means(watch, options):
+    """Watch releases about learned centers whose mean signs come out as large as they can be."""
+    rows, found = candidates(options), set()
+    _, draws = release(watch, options, rows[1])
+    expected = reading.steps(options, n_rows=rows_that_count(options), size=SIZE, pairs=True)
+    for means in product((-1, 1), repeat=SIZE):
+        answers = [draw.answer for draw in draws]
+        answers[reading.ANSWERS] = np.array(means) * HUGE
+        runs = [release(watch, options, row, answers) for row in rows]
+        groups = [_grouped(run, expected) for _, run in runs]
+        found |= {what for kind, what in _moved(expected, groups, options) if kind == "far"}
+        found |= {what for _, what in _leaked(runs)}
+    return [Problem("means", what, options) for what in sorted(found)]
+
+
 def _leaked(runs):
     """Compare runs that were given the same answers: nothing that is seen may differ."""
     (made, draws), *others = runs
@@ -109,6 +126,8 @@ def _grouped(draws, expected):
         sizes = [step.size]
         if step.kind == "moments":
             sizes = [step.size, step.size * (step.size - 1) // 2]
+        if step.kind == "answers":
+            sizes = [step.size] * reading.ANSWERS
         group, left = left[: len(sizes)], left[len(sizes) :]
         kind = "selection" if step.kind == "selection" else "gaussian"
         found = [draw.count if draw.kind == "selection" else len(draw.exact) for draw in group]
@@ -161,13 +180,19 @@ def _says(event, kind, value, count):
 
 def _moved(expected, runs, options):
     """Compare all neighbors: any two candidates, or each with the row that adds nothing."""
-    neighbors = list(combinations(range(len(runs)), 2))
+    neighbors, away = list(combinations(range(len(runs)), 2)), 1
     if options["neighbors"] == "add-remove":
-        neighbors = [(0, place) for place in range(1, len(runs))]
+        # No complete row adds nothing about a learned center. Two rows are both neighbors of
+        # the table without them, and so twice as far apart as it is from either.
+        if expected[0].kind == "answers" and options["missing"] == "refuse":
+            away = 2
+        else:
+            neighbors = [(0, place) for place in range(1, len(runs))]
     for place, step in enumerate(expected):
         exact = [[draw.exact for draw in run[place]] for run in runs]
         scales = [draw.scales[0] for draw in runs[0][place]]
         furthest = max(reading.moved(step, exact[a], exact[b], scales) for a, b in neighbors)
+        furthest /= away
         if furthest > 1 + ROUNDING:
             yield "far", f"{step.name}: neighbors are {furthest:.6g} sensitivities apart"
         if furthest < step.nearly * (1 - ROUNDING):

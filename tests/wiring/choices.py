@@ -31,7 +31,7 @@ CORE = {
     "mechanism": ["dense", "pairs", "auto"],
     "neighbors": ["replace", "add-remove"],
     "row_norm": [None, 1.0, RADIUS],
-    "center": [None, "public", 0.25, "private", "differences"],
+    "center": [None, "public", 0.25, "private", "learned", "differences"],
     "scales": [None, "public", tuple(SCALE), "private", "none"],
     "heavy_tails": [False, True],
     "max_pairs": [None, 2, 6],
@@ -43,7 +43,12 @@ SIDES = {
     "columns": [None, "names", FACTS, BOUNDED],
     "missing": ["refuse", "center"],
     "target": [None, "correlation"],
-    "shares": [None, {"moments": 1, "scales": 1, "trace": 1}, {"selection": 1, "values": 3}],
+    "shares": [
+        None,
+        {"moments": 1, "scales": 1, "trace": 1},
+        {"selection": 1, "values": 3},
+        {"centers": 2, "signs": 1},
+    ],
     "engine": [None, None, None, "dask"],  # which is slow, and adds the same numbers up
     "table": ["array", "stream"],
 }
@@ -109,14 +114,27 @@ def others():
     return rows * (lengths / np.sqrt((rows**2).sum(axis=1)))[:, None]
 
 
+def learns_centers(options, *, pairs):
+    """Whether signs are about centers that are learned: stated, or the rule for no center.
+
+    There are enough rows for it here; a stream that is read once is not read again.
+    """
+    if not pairs or options["center"] is not None:
+        return options["center"] == "learned"
+    several = options["neighbors"] != "replace" or options["rows_per_unit"] is not None
+    return several or options["engine"] is not None or options["table"] != "stream"
+
+
 def candidates(options):
     """Return rows that a person may have, in working units; the first adds nothing.
 
     Among them are those that are furthest apart, for each of the steps that there may be.
     """
     e1, e2, e3, e4 = np.eye(SIZE)
+    # About a center that is learned, a row of zeros adds something; one without cells does not.
+    without = options["mechanism"] != "dense" and options["missing"] == "center"
     rows = [
-        0 * e1,
+        np.full(SIZE, np.nan) if without else 0 * e1,
         FAR * e1,
         FAR * e2,
         1.005 * e1,  # half a percent too long
@@ -124,6 +142,7 @@ def candidates(options):
     ]
     if options["mechanism"] != "dense" or isinstance(options["columns"], dict):
         rows.append(FAR * (e1 - e2 + e3 - e4))
+        rows.append(-FAR * (e1 + e2 + e3 + e4))  # below all centers that are learned
     if options["center"] == "private":
         rows.append(FAR * (-0.1 * e1 + 0.99**0.5 * e2))  # orthogonal with the constant cell
     if options["cell_bound"] is not None:

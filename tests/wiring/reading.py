@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wiring.choices import learns_centers
+
 MOST_STREAM_ROWS = 4_000_000
 SUM_BITS = 62  # exact sums stay below 2^62 (P7)
+ANSWERS = 20  # about centers, each with noise for all of them together (P30)
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,15 @@ def _dense(options, n_rows, size):
 
 
 def _pairs(options, n_rows, size):
-    """P10: one person moves a sum of signs by 2 or 1, and the squares by a bound on cells."""
+    """P10, P30, P31: one person moves a sum of signs by 2 or 1, the squares by a bound on cells."""
     m = _people(options)
     sign = m * (2 if options["neighbors"] == "replace" else 1)
     count, all_pairs = options["max_pairs"], size * (size - 1) // 2
     expected = []
+    if learns_centers(options, pairs=True):
+        whole = sign * math.sqrt(size) * 2**20
+        expected.append(Expected("centers", "answers", size, whole, nearly=0.5))
+        expected.append(Expected("signs", "gaussian", size, whole))
     if count < all_pairs:
         expected.append(Expected("selection", "selection", count, sign, nearly=1.0))
     # At most 4 of 6 products of four signs can change together.
@@ -99,7 +106,10 @@ def _pairs(options, n_rows, size):
         grid = 2 ** _bits(n_rows, options)
         bound = grid if options["cell_bound"] is None else math.floor(options["cell_bound"] * grid)
         squares = m * _apart(options) * bound * grid
-        expected.append(Expected("variances", "gaussian", size, squares))
+        # Of two complete rows, neither of which adds nothing: √2 of twice the distance.
+        halved = options["neighbors"] == "add-remove" and options["missing"] == "refuse"
+        nearly = 0.7 if halved and learns_centers(options, pairs=True) else 0.99
+        expected.append(Expected("variances", "gaussian", size, squares, nearly))
     return expected
 
 
@@ -122,6 +132,8 @@ def spent(expected, scales):
     """Return the distance of the Gaussian pair, Δ/σ, or the range 2Δ/s of a choice."""
     if expected.kind == "selection":
         return 2 * expected.sensitivity / scales[0]
+    if expected.kind == "answers":
+        return math.sqrt(ANSWERS) * expected.sensitivity / scales[0]
     if expected.kind == "moments":
         # Orthonormal for the Frobenius norm: the diagonal, and √2 times what is above it.
         diagonal, above = scales

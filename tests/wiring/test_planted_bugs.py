@@ -7,7 +7,7 @@ combination that `test_wiring` audits, too.
 import pytest
 
 from dpcov.privacy import adaptive, gaussian
-from wiring.audit import audit, audit_rare
+from wiring.audit import audit, audit_means, audit_rare
 from wiring.choices import CORE, RADIUS, SIDES
 from wiring.planting import plant
 from wiring.watching import Watch
@@ -19,6 +19,7 @@ SENSITIVITY = "privacy.sensitivity:squared_moment_sensitivity"
 PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_norm": 1.0}
 UNITS = {"rows_per_unit": 3}
 PAIRS = {"mechanism": "pairs", "max_pairs": 2, "row_norm": 1.0}
+LEARNED = {"mechanism": "pairs", "max_pairs": 2, "center": "learned"}
 SCALES = {"row_norm": RADIUS, "scales": "private"}
 LESS = {"neighbors": "add-remove"}
 
@@ -148,8 +149,8 @@ BUGS = {
     ),
     "listed pairs that were chosen one time fewer": (
         "mechanisms.pairs_calibration:_events",
-        "width, count)",
-        "width, count - 1)",
+        "width, made.max_pairs)",
+        "width, made.max_pairs - 1)",
         PAIRS,
     ),
     "squares whose rows of a person count by their root": (
@@ -247,10 +248,64 @@ BUGS = {
     ),
     # The pairs mechanism.
     "sums on a grid that is finer than their noise": (
-        "mechanisms.pairs:release_co_movement",
+        "mechanisms.pairs_centering:PlainSums.values",
         "<< FINER_BITS\n",
         "<< (FINER_BITS + 1)\n",
-        PAIRS,
+        PAIRS | {"center": "public"},
+    ),
+    "answers about centers that forget how many columns there are": (
+        "mechanisms.pairs_calibration:_squared_sign_sensitivities",
+        "unit * n_columns * CENTER_STEPS",
+        "unit * CENTER_STEPS",
+        LEARNED,
+    ),
+    "answers about centers that are paid for as one": (
+        "mechanisms.pairs_calibration:_squared_sign_sensitivities",
+        "unit * n_columns * CENTER_STEPS",
+        "unit * n_columns",
+        LEARNED,
+    ),
+    "one answer more than is paid for": (
+        "mechanisms.pairs_centers:_Asking.run",
+        "range(steps)",
+        "range(steps + 1)",
+        LEARNED,
+    ),
+    "mean signs that forget how many columns there are": (
+        "mechanisms.pairs_calibration:_squared_sign_sensitivities",
+        '"signs": unit * n_columns',
+        '"signs": unit',
+        LEARNED,
+    ),
+    "centers and signs with several rows of a person paid as one": (
+        "mechanisms.door:_release_pairs",
+        "        rows_per_unit=stated.rows_per_unit,\n",
+        "",
+        LEARNED | UNITS,
+    ),
+    "mean signs without noise": (
+        "mechanisms.pairs:_release_signs",
+        "add_noise(sums.totals << FINER_BITS, calibration.sign_scale, stream)",
+        "sums.totals << FINER_BITS",
+        LEARNED,
+    ),
+    "mean signs with the noise of the answers about centers": (
+        "mechanisms.pairs:_release_signs",
+        "calibration.sign_scale, stream",
+        "calibration.center_scale, stream",
+        LEARNED,
+    ),
+    "exact mean signs where noisy ones belong": (
+        "mechanisms.pairs:_release_signs",
+        "np.rint(noisy /",
+        "np.rint((sums.totals << FINER_BITS) /",
+        LEARNED,
+    ),
+    "a place that follows from exact counts": (
+        "mechanisms.pairs_centers:_Asking.run",
+        "search.take(answer / whole",
+        "search.take(exact / whole",
+        LEARNED,
     ),
     "a bound on cells where one on rows is needed": (
         "mechanisms.pairs_calibration:_squared_square_sensitivity",
@@ -306,7 +361,7 @@ BUGS = {
         "sensitive.tables.differences:DifferenceSource.blocks",
         "rows[pairs : 2 * pairs]",
         "rows[1 : pairs + 1]",
-        PAIRS,
+        PAIRS | {"center": "differences"},
     ),
     "cells that are not clipped": (
         "sensitive.sums.signs:_sum_squares",
@@ -371,9 +426,32 @@ RARE_BUGS = {
     "exact co-movements where the noisy ones are too large": (
         "mechanisms.pairs:release_co_movement",
         "    variances = _release_squares(sums, calibration, stream)\n",
+        "    fine = compared.values(pairs)\n"
         "    noisy = np.where(np.abs(noisy) > calibration.n_terms << FINER_BITS, fine, noisy)\n"
         "    variances = _release_squares(sums, calibration, stream)\n",
-        PAIRS,
+        PAIRS | {"center": "public"},
+    ),
+}
+
+# Seen only where mean signs are large.
+MEANS_BUGS = {
+    "products about means that are paid for as plain ones": (
+        "mechanisms.pairs_centering:CenteredSums.values",
+        "centered // self._factor(first, second)",
+        "centered >> MEAN_BITS",
+        LEARNED,
+    ),
+    "products about means that are compared as plain ones": (
+        "mechanisms.pairs_centering:CenteredSums.scores",
+        "self._factor(first, second) << MEAN_BITS",
+        "1 << (2 * MEAN_BITS)",
+        LEARNED,
+    ),
+    "a factor that forgets who is compared with whom": (
+        "privacy.sensitivity:centered_sign_factor",
+        "return one + first + second",
+        "return one + np.maximum(first, second)",
+        LEARNED | LESS | {"missing": "center"},
     ),
 }
 
@@ -411,6 +489,19 @@ def test_without_the_bug_rare_answers_show_nothing(monkeypatch, options):
 def test_a_planted_bug_is_found_by_rare_answers(monkeypatch, where, old, new, options):
     plant(monkeypatch, where, old, new)
     assert audit_rare(Watch().stand(monkeypatch), PLAIN | options)
+
+
+@pytest.mark.parametrize("options", [LEARNED, LEARNED | LESS, LEARNED | UNITS])
+def test_without_the_bug_large_means_show_nothing(monkeypatch, options):
+    assert audit_means(Watch().stand(monkeypatch), PLAIN | options) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new", "options"), MEANS_BUGS.values(), ids=list(MEANS_BUGS)
+)
+def test_a_planted_bug_is_found_by_large_means(monkeypatch, where, old, new, options):
+    plant(monkeypatch, where, old, new)
+    assert audit_means(Watch().stand(monkeypatch), PLAIN | options)
 
 
 def test_a_selection_at_half_its_cost_is_found(monkeypatch):

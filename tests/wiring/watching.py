@@ -14,7 +14,7 @@ import numpy as np
 import dpcov.mechanisms.door  # noqa: F401  # all that draws must be loaded before it is watched
 from dpcov.mechanisms import noise
 
-MOST_DRAWS = 20  # several times what any release needs
+MOST_DRAWS = 40  # more than any release needs
 HUGE = 1 << 62  # a sum that no rows make, and that floats and 64-bit integers still hold
 
 

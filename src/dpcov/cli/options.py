@@ -42,6 +42,7 @@ class Center(str, Enum):
 
     PUBLIC = "public"
     PRIVATE = "private"
+    LEARNED = "learned"
     DIFFERENCES = "differences"
 
 

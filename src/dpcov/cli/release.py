@@ -74,9 +74,9 @@ def release(
         Center | None,
         typer.Option(
             help="Covariances about stated centers, about a mean that is paid for, or of "
-            "differences of rows.",
+            "differences of rows; with --pairs, signs about learned centers, too.",
             rich_help_panel=_READING,
-            show_default="private; public with --heavy-tails, differences with --pairs",
+            show_default="private; public with --heavy-tails; what shows more with --pairs",
         ),
     ] = None,
     private_scales: Annotated[

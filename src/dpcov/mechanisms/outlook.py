@@ -100,16 +100,14 @@ def pairs_outlook(
 
 
 def _noise_of_centers(calibration: PairsCalibration) -> tuple[float, float]:
-    """Return by how much learned centers raise the noise of a typical pair, and what they add.
+    """Return by how much learned centers weaken a typical pair, and what noise they add.
 
-    Mean signs are taken to be Gaussian: the mean of |a| + |b| is 1.6 times their size, that of
-    the larger of both 1.13 times. Products of two errors are left after centering.
+    A sign of mean m has the variance 1 − m²; errors of two means are left as their product.
     """
     if not calibration.learns:
         return 1.0, 0.0
-    size = min(1.0, calibration.typical_mean_sign)
-    many = 1.6 if calibration.promise.neighbors is Neighbors.ADD_REMOVE else 1.13
-    return 1 + many * size, calibration.mean_sign_noise**2
+    squared = min(0.5, calibration.typical_mean_sign**2)
+    return 1 / (1 - squared), min(squared, calibration.mean_sign_noise**2)
 
 
 def best_shares(

@@ -112,8 +112,11 @@ def _compared(
 ) -> PlainSums | CenteredSums:
     if means is None:
         return PlainSums(sums)
-    steps = np.rint(means.values * 2.0**MEAN_BITS).astype(np.int64)
-    return CenteredSums(sums, steps, calibration.promise.neighbors)
+    subtracted, expected = (
+        np.rint(part * 2.0**MEAN_BITS).astype(np.int64)
+        for part in (means.subtracted, means.expected[0])
+    )
+    return CenteredSums(sums, subtracted, expected, calibration.promise.neighbors)
 
 
 def _release_squares(

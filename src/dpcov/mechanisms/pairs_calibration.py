@@ -50,8 +50,8 @@ FINER_BITS = 20
 
 # Simulated: a mean sign about a learned center is off by about two sd of the noise that one
 # answer with the whole share would have. More than this, and searches go astray.
-_MOST_ASTRAY = 0.09
-_CENTERS_SHARE, _SIGNS_SHARE = 0.15, 0.05
+_MOST_ASTRAY = 0.07
+_CENTERS_SHARE, _SIGNS_SHARE, _SELECTION_SHARE = 0.15, 0.05, 0.55
 _ENOUGH_FOR_CENTERS, _ENOUGH_FOR_SIGNS = 0.015, 0.02
 
 
@@ -121,9 +121,9 @@ class PairsCalibration:
 
     @property
     def typical_mean_sign(self) -> float:
-        """How far mean signs about learned centers are from zero, as simulated."""
+        """How far mean signs about learned centers typically are from zero, as simulated."""
         one = self.center_scale / math.sqrt(CENTER_STEPS) / (self.n_terms << FINER_BITS)
-        return math.hypot(2 * one, self.mean_sign_noise)
+        return 2 * one
 
     @property
     def square_step(self) -> float:
@@ -256,7 +256,8 @@ def default_shares(
 ) -> dict[str, float]:
     """Return relative shares of the budget; those of steps that are not taken go to the others.
 
-    Where rows are many, centers and signs need less: what they save goes to the values.
+    A pair that is not selected is lost, so centers and signs are paid by the values. Where rows
+    are many they need less.
     """
     shares = {"centers": 0.0, "signs": 0.0, "selection": 0.5, "values": 0.5, "variances": 0.1}
     if taken["centers"]:
@@ -267,6 +268,7 @@ def default_shares(
         ):
             noise = _noise_of_one(most * rho, apart, **shape)
             shares[step] = min(most, max(least, most * (noise / enough) ** 2))
+        shares["selection"] = _SELECTION_SHARE
         selection = shares["selection"] * taken["selection"]
         shares["values"] = 1 - selection - shares["centers"] - shares["signs"]
     return shares

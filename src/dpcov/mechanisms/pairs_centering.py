@@ -1,4 +1,4 @@
-"""Co-movements about mean signs that were released: what unrelated columns have is near zero.
+"""Co-movements corrected for mean signs that were released: near zero for unrelated columns.
 
 Owns the exact, centered sums and the factor by which each is divided so that all of them move
 equally far. Sensitive: there is no noise on them yet.
@@ -46,7 +46,9 @@ class PlainSums:
 
 
 class CenteredSums:
-    """The sums Σ (s_i − m_i)(s_j − m_j), each divided by its factor; `means` are m · 2^10.
+    """The sums Σ (s_i − a_i)(s_j − a_j) − n r_i r_j, each divided by its factor.
+
+    `subtracted` are a · 2^10, `expected` r · 2^10: from mean signs that were released.
 
     Notes
     -----
@@ -55,9 +57,11 @@ class CenteredSums:
     it, because it is a whole number of the steps to which they are rounded.
     """
 
-    def __init__(self, sums: CoMovement, means: Integers, neighbors: Neighbors) -> None:
-        self._triangle, self._totals = sums.triangle, sums.totals
-        self._n_terms, self._means, self._neighbors = sums.n_terms, means, neighbors
+    def __init__(
+        self, sums: CoMovement, subtracted: Integers, expected: Integers, neighbors: Neighbors
+    ) -> None:
+        self._triangle, self._totals, self._n_terms = sums.triangle, sums.totals, sums.n_terms
+        self._means, self._expected, self._neighbors = subtracted, expected, neighbors
 
     def scores(self) -> Iterator[Scores]:
         """Yield the sizes of all sums above the diagonal, in whole counts. Sensitive."""
@@ -83,11 +87,11 @@ class CenteredSums:
         return self._factor(first, second) / 2.0**MEAN_BITS
 
     def _centered(self, plain: Integers, first: Integers, second: Integers) -> Integers:
-        """Return Σ (s_i − m_i)(s_j − m_j) · 2^20, exactly."""
-        means, totals = self._means, self._totals
+        """Return (Σ (s_i − a_i)(s_j − a_j) − n r_i r_j) · 2^20, exactly."""
+        means, totals, expected = self._means, self._totals, self._expected
         crossed = means[first] * totals[second] + means[second] * totals[first]
-        whole = self._n_terms * means[first] * means[second]
-        result: Integers = (plain << FINER_BITS) - (crossed << MEAN_BITS) + whole
+        public = means[first] * means[second] - expected[first] * expected[second]
+        result: Integers = (plain << FINER_BITS) - (crossed << MEAN_BITS) + self._n_terms * public
         return result
 
     def _factor(self, first: Integers, second: Integers) -> Integers:

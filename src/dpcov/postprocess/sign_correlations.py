@@ -39,8 +39,8 @@ def sign_correlations(release: PairsRelease) -> SignCorrelations:
     """Return what the released pairs say.
 
     About a stated center, and of differences, signs are taken to have mean zero. About learned
-    centers the mean m of a sign is known up to noise of sd e. Its variance is 1 − m², and what
-    is left of the means after centering, the product of two errors, has the sd e².
+    centers the mean m of a sign is known up to noise: its variance is 1 − m², and the product
+    of two means that was taken out is off by the errors of both.
     """
     noise = (release.noise_scale * release.noise_factors) ** 2
     co_movement, n_terms = release.co_movement, release.n_terms
@@ -56,14 +56,16 @@ def sign_correlations(release: PairsRelease) -> SignCorrelations:
     scale = np.sqrt(a * b)
     values = co_movement / scale
     inside = np.clip(values, -1.0, 1.0) * scale
-    # The variance of (s − m)(t − l) for signs s, t of means m, l.
-    sampling = np.maximum(0.0, a * b + 4 * first * second * inside - inside**2) / n_terms
+    sampling, unrelated = (
+        _variance_of_products(release.mean_signs, release.pairs, covariance) / n_terms
+        for covariance in (inside, np.zeros_like(inside))
+    )
     of_scale = values**2 * ((first / a) ** 2 + (second / b) ** 2) * error**2
-    left = noise + error**4
+    left = noise + _error_of_products(release.mean_signs, release.pairs)
     return SignCorrelations(
         values,
         np.sqrt((sampling + left) / (a * b) + of_scale),
-        np.sqrt(1 / n_terms + left / (a * b)),
+        np.sqrt((unrelated + left) / (a * b)),
     )
 
 
@@ -72,13 +74,15 @@ def detectable_correlation(release: PairsRelease) -> float:
     factor, left = 1.0, 0.0
     if release.mean_signs is not None:
         relation = release.provenance.calibrated_for.neighbors
-        factor, left = _typical_factor(release.mean_signs, relation), release.mean_signs.noise_scale
+        factor = _typical_factor(release.mean_signs, relation)
+        expected, sd = release.mean_signs.expected
+        left = float((expected**2 + sd**2).mean())
     return pairs_detectable(
         n_columns=release.n_columns,
         n_terms=release.n_terms,
         max_pairs=len(release.pairs),
         selection_scale=factor * release.provenance.selection_scale,
-        noise_scale=float(np.hypot(factor * release.noise_scale, left**2)),
+        noise_scale=float(np.hypot(factor * release.noise_scale, left)),
     )
 
 
@@ -89,9 +93,33 @@ def _variances(signs: MeanSigns) -> Array:
     return np.clip(1 - signs.values**2 + error**2, least, 1.0)
 
 
+def _variance_of_products(
+    signs: MeanSigns, pairs: npt.NDArray[np.int32], covariance: Array
+) -> Array:
+    """Return the variance of (s − a)(t − b) over people, for signs of a known covariance."""
+    (a, b), (m, k) = signs.subtracted[pairs.T], signs.values[pairs.T]
+    mean = covariance + (m - a) * (k - b)
+    square = (
+        (1 + a**2) * (1 + b**2)
+        - 2 * a * m * (1 + b**2)
+        - 2 * b * k * (1 + a**2)
+        + 4 * a * b * (covariance + m * k)
+    )
+    result: Array = np.maximum(0.0, square - mean**2)
+    return result
+
+
+def _error_of_products(signs: MeanSigns, pairs: npt.NDArray[np.int32]) -> Array:
+    """Return the variance of the product of two means about the one that was taken out."""
+    expected, sd = signs.expected
+    (first, second), (one, other) = expected[pairs.T] ** 2, sd[pairs.T] ** 2
+    result: Array = first * other + second * one + one * other
+    return result
+
+
 def _typical_factor(signs: MeanSigns, relation: Neighbors) -> float:
     """Return the noise factor of all pairs, selected or not, in the mean."""
-    sizes = np.sort(np.abs(signs.values))
+    sizes = np.sort(np.abs(signs.subtracted))
     if relation is Neighbors.ADD_REMOVE:
         return 1 + 2 * float(sizes.mean())
     # The k-th smallest is the larger one in k − 1 pairs.

@@ -5,6 +5,7 @@ Owns the value that the pairs mechanism returns. It never sees raw rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -37,6 +38,7 @@ PAIRS = "pairs: noisy top-k of sign co-movements, rounded Gaussian values"
 """The name of the mechanism that releases the strongest pairs."""
 
 CENTERS = ("differences", "learned", "public")
+_LARGE_MEAN = 0.5
 
 
 @dataclass(frozen=True)
@@ -125,12 +127,13 @@ class Variances:
 
 @dataclass(frozen=True, eq=False)
 class MeanSigns:
-    """Noisy mean signs about learned centers: what is subtracted from signs before products.
+    """Noisy mean signs about learned centers, which products of signs are corrected for.
 
     Parameters
     ----------
     values : ndarray, shape (n_columns,)
-        Between −1 and 1; zero if as many cells are above the center as below. Read-only.
+        Between −1 and 1; zero if as many cells are above the center as below. Multiples of
+        2^-10. Read-only.
     noise_scale : float
         The sd of their noise.
     """
@@ -146,6 +149,30 @@ class MeanSigns:
         if not (np.abs(self.values) <= 1).all():
             raise ParameterError("Mean signs must lie between -1 and 1.")
         self.values.setflags(write=False)
+
+    @property
+    def subtracted(self) -> npt.NDArray[np.float64]:
+        """What is subtracted from each sign before it is multiplied: means above 1/2 in size.
+
+        It removes a mean up to the product of two errors, but makes the product move farther.
+        A smaller mean is not worth that: see `expected`.
+        """
+        return np.where(np.abs(self.values) > _LARGE_MEAN, self.values, 0.0)
+
+    @cached_property
+    def expected(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The mean that each sign is expected to have left, and how far that is off (sd).
+
+        The product of two of them is subtracted from the mean product. Means that are not
+        subtracted are shrunk as far as noise explains their size; multiples of 2^-10.
+        """
+        small = np.abs(self.values) <= _LARGE_MEAN
+        noise = self.noise_scale**2
+        size = float((self.values[small] ** 2).mean()) if small.any() else 0.0
+        trust = max(0.0, 1 - noise / size) if size else 0.0
+        left = np.rint(self.values * trust * 2**10) / 2**10
+        sd = np.where(small, math.sqrt(trust * noise), self.noise_scale)
+        return np.where(small, left, 0.0), sd
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MeanSigns):
@@ -166,8 +193,8 @@ class PairsRelease(Published):
     pairs : ndarray of int32, shape (k, 2)
         The selected pairs of columns, i < j, in rising order. Read-only.
     co_movement : ndarray of float64, shape (k,)
-        The noisy mean of s_i s_j over `n_terms` terms; of (s_i − m_i)(s_j − m_j) if there are
-        mean signs. Read-only.
+        The noisy mean of s_i s_j over `n_terms` terms; if there are mean signs, with their
+        products taken out. Read-only.
     noise_scale : float
         The sd of its privacy noise; times `noise_factors` if there are mean signs.
     n_terms : int
@@ -243,7 +270,7 @@ replace-one neighbors)
         """How many times `noise_scale` the noise of each co-movement is. Read-only."""
         factors = np.ones(len(self.pairs))
         if self.mean_signs is not None:
-            first, second = np.abs(self.mean_signs.values[self.pairs.T])
+            first, second = np.abs(self.mean_signs.subtracted[self.pairs.T])
             relation = self.provenance.calibrated_for.neighbors
             factors = centered_sign_factor(relation, first, second, one=1)
         factors.setflags(write=False)

@@ -32,7 +32,11 @@ _ABOUT = {
     "private": "about a mean that was released with them",
     "differences": "of differences of rows",
 }
-_SIGNS = {"differences": "differences of rows", "public": "cells about a public center"}
+_SIGNS = {
+    "differences": "differences of rows",
+    "learned": "cells about centers that were learned and paid for",
+    "public": "cells about a public center",
+}
 _PAID = "learned and paid for"
 _SEEDED = "from a seed: a simulation, which protects nobody"
 
@@ -62,7 +66,9 @@ def describe_reading(release: AnyRelease) -> dict[str, Any]:
     """Return what was done to cells and rows: centers, scales, clipping, grid, missing cells."""
     made, names = release.provenance, [event.name for event in release.events]
     own = release.particulars
-    scales = "none" if release.units.is_plain else "stated"
+    learned = made.center == "learned"
+    plain = release.units.is_plain or (learned and bool((release.units.scale == 1).all()))
+    scales = "none" if plain else "stated"
     norm_is = "not used" if made.row_norm is None else "stated"
     if any(name.startswith("radius") for name in names):
         norm_is = _PAID

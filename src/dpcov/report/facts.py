@@ -28,6 +28,7 @@ _VARIANCES = {
 _CENTER = {
     "public": "public, as stated",
     "private": "a mean that was released and paid for",
+    "learned": "learned and paid for",
     "differences": "none needed: differences of rows",
 }
 _MISSING = {"refuse": "refused", "center": "read as the center"}
