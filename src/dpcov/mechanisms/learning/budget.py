@@ -116,7 +116,7 @@ def _check_room(plan: LearningPlan, n_columns: int) -> None:
     try:
         for step in plan.multipliers:
             plan.payment(step).noise(
-                low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, steps=MOST_HALVINGS
+                low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, n_rows=1, steps=MOST_HALVINGS
             )
     except ParameterError:
         raise ParameterError(

@@ -66,6 +66,8 @@ def learn(
             f"Learning reads the rows {PASSES} times, and X is a stream that can be read only "
             "once. Write it to Parquet files and pass their folder."
         )
+    if not source.n_rows:
+        raise InputError("X has no rows, and there is nothing to learn from.")
     kernel = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
     counts = engine.run("columns", source, kernel)
     facts = learn_columns(counts, stated, plan, stream, tuning)
@@ -163,6 +165,7 @@ def _learn_spread(
     lower, upper = ends
     # Beside a large center a small distance may vanish; it must not be zero.
     far = np.maximum(np.maximum(upper - center, center - lower), np.spacing(np.abs(center)))
+    far = np.where(stated.without_limit, far, 1.0)  # of the others nothing is asked
     payment = plan.payment("limit")
     limit, at_center = find_limits(counts, stated, center, doubt, far, payment, tuning, stream)
     mean, mean_sd = np.zeros(stated.n_columns), 0.0

@@ -34,7 +34,7 @@ def release_norms(bins: NormBins, payment: Payment, stream: RandomStream) -> Nor
     by m when rows of zeros take their place.
     """
     squared = squared_place_sensitivity(payment.neighbors, rows=payment.rows_per_unit)
-    noise = Noise.paying(payment.multiplier, squared)
+    noise = Noise.paying(payment.multiplier, squared, largest=bins.n_rows)
     return NormHistogram(
         edges=bins.edges.copy(),
         counts=noise.on(bins.counts, stream),

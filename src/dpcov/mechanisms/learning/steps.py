@@ -191,7 +191,7 @@ def find_means(
     the sums.
     """
     steps = tuning.cell_steps
-    noise = payment.noise(low=-steps, high=steps, columns=len(columns))
+    noise = payment.noise(low=-steps, high=steps, columns=len(columns), n_rows=counts.n_rows)
     sums = counts.sums(_limited(counts, center, limit, steps), columns)
     unit = steps * counts.n_rows
     return Noisy(noise.on(sums, stream) / unit, noise.sd / unit)
@@ -213,7 +213,7 @@ def find_mean_squares(
     Claim P24. As for means, with integers from 0 to G.
     """
     steps = tuning.square_steps
-    noise = payment.noise(low=0, high=steps, columns=len(columns))
+    noise = payment.noise(low=0, high=steps, columns=len(columns), n_rows=counts.n_rows)
     sums = counts.sums(_limited(counts, center, limit, steps, power=2), columns)
     unit = steps * counts.n_rows
     return Noisy(noise.on(sums, stream) / unit, noise.sd / unit)
@@ -254,7 +254,7 @@ def count_beyond(counts: CellCounts, reach: Reach, payment: Payment, stream: Ran
     Claim P24. A cell stands for 1 beyond the limits and for 0 within; P22.
     """
     columns = np.arange(counts.n_columns)
-    noise = payment.noise(low=0, high=1, columns=len(columns))
+    noise = payment.noise(low=0, high=1, columns=len(columns), n_rows=counts.n_rows)
     beyond = counts.observed(columns) - counts.between(reach.first, reach.last, columns)
     return Noisy(noise.on(beyond, stream) / counts.n_rows, noise.sd / counts.n_rows)
 
@@ -282,5 +282,5 @@ def _tail(
     tuning: Tuning,
 ) -> float:
     """Return the share to leave beyond a quantile: one that stands out of the noise."""
-    sd = count_noise(payment, len(columns), steps)
+    sd = count_noise(payment, len(columns), counts.n_rows, steps)
     return min(tuning.most_tail, max(least, in_noise * sd / max(1, counts.n_rows)))

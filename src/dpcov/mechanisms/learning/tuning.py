@@ -26,7 +26,7 @@ class Tuning:
     asks whether there is anything to seek."""
     range_tail: float = 0.02
     """The share of cells that may lie beyond a range, before it is doubled."""
-    range_noise: float = 2.5
+    range_noise: float = 4.0
     """… or so many noise sd of a count, if that is more."""
     range_factor: float = 2.0
     """A range is so many times the size that was found."""
