@@ -72,10 +72,10 @@ class NormHistogram:
         rising = isotonic_regression(self.counts[: peak + 1]).x
         falling = isotonic_regression(self.counts[peak:], increasing=False).x
         for side in (rising, falling[::-1]):
-            # What lies farthest out is noise, unless it stands out of it.
-            flat = side == side[0]
-            if side[0] * np.sqrt(flat.sum()) < _SEEN * self.noise:
-                side[flat] = 0.0
+            # What lies farthest out is noise, until a level stands out of it.
+            levels, lengths = np.unique(side, return_counts=True)
+            seen = levels * np.sqrt(lengths) >= _SEEN * self.noise
+            side[side < levels[np.argmax(seen)]] = 0.0
         fit = np.concatenate([rising[:-1], [max(rising[-1], falling[0])], falling[1:]])
         shares: Array = np.maximum(fit, 0.0) / self.n_rows
         # Some rows may be of no length; there are none beyond the number of rows.
