@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from dpcov.columns.missing import Missing
+from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning import budget, learn
 from dpcov.mechanisms.learning.stated import Stated
@@ -92,7 +93,10 @@ def audit(watch, options):
 
 
 def _audit_given(watch, options, rows, answers):
-    runs = [run(watch, options, row, answers) for row in rows]
+    try:
+        runs = [run(watch, options, row, answers) for row in rows]
+    except ParameterError as refusal:  # what is learned is never refused
+        return {f"no outcome but: {refusal}"}
     made, draws = runs[0]
     events = made[2]
     found = set()
