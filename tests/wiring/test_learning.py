@@ -141,20 +141,20 @@ BUGS = {
     "limits that look at the cells": (
         LEARNING + "steps:find_reach",
         "np.clip(ruler.index(center - distance), *inner)",
-        "np.clip(counts._bins[0] + 0 * ruler.index(center), *inner)",
+        "np.clip(setting.counts._bins[0] + 0 * ruler.index(center), *inner)",
         {},
     ),
     "a column that is seen to vary by its exact cells": (
         LEARNING + "learn:_learn_spread",
         "return _Spread(",
-        "unseen = unseen | (counts.observed(np.arange(3)) < 41)\n    return _Spread(",
+        "unseen = unseen | (setting.counts.observed(np.arange(3)) < 41)\n    return _Spread(",
         {},
     ),
     "a step that is left out when it finds nothing": (
         LEARNING + "learn:learn_columns",
-        'count_beyond(counts, reach, plan.payment("beyond"), stream)',
-        'count_beyond(counts, reach, plan.payment("beyond"), stream)'
-        " if counts.observed(np.arange(3)).min() > 40 else Noisy(np.zeros(3), 1.0)",
+        'count_beyond(setting, reach, plan.payment("beyond"))',
+        'count_beyond(setting, reach, plan.payment("beyond"))'
+        " if setting.counts.observed(np.arange(3)).min() > 40 else Noisy(np.zeros(3), 1.0)",
         {},
     ),
     "rows of no length in a bin": (
@@ -189,8 +189,8 @@ BUGS = {
     ),
     "an exact share beyond the limits": (
         LEARNING + "steps:count_beyond",
-        "noise.on(beyond, stream) / counts.n_rows",
-        "beyond / counts.n_rows + 0 * noise.on(beyond, stream)",
+        "noise.on(beyond, setting.stream) / counts.n_rows",
+        "beyond / counts.n_rows + 0 * noise.on(beyond, setting.stream)",
         {},
     ),
     "an exact histogram of lengths": (

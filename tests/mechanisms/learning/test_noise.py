@@ -98,11 +98,10 @@ def test_means_squares_and_shares_beyond_have_noise_of_the_stated_sd():
     counts = kernel.sum_over([np.zeros((500, N_COLUMNS))])
     payment = Payment(multiplier=3.0, neighbors=Neighbors.REPLACE)
     zeros, ones, columns = np.zeros(N_COLUMNS), np.ones(N_COLUMNS), np.arange(N_COLUMNS)
-    stream = RandomStream.from_seed(4)
-    mean = steps.find_means(counts, columns, zeros, ones, payment, DEFAULT, stream)
-    square = steps.find_mean_squares(counts, columns, zeros, ones, payment, DEFAULT, stream)
-    reach = steps.find_reach(counts, facts, zeros, ones)
-    beyond = steps.count_beyond(counts, reach, payment, stream)
+    setting = steps.Setting(counts, facts, DEFAULT, RandomStream.from_seed(4))
+    mean = steps.find_means(setting, columns, zeros, ones, payment)
+    square = steps.find_mean_squares(setting, columns, zeros, ones, payment)
+    beyond = steps.count_beyond(setting, steps.find_reach(setting, zeros, ones), payment)
     for noisy, unit in ((mean, 2.0), (square, 1.0), (beyond, 1.0)):
         assert noisy.sd == pytest.approx(3 * unit * N_COLUMNS**0.5 / 500, rel=1e-6)
         assert stats.kstest(noisy.values / noisy.sd, "norm").pvalue > 1e-6

@@ -22,6 +22,7 @@ from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.steps import (
     Noisy,
     Reach,
+    Setting,
     count_beyond,
     find_centers,
     find_limits,
@@ -34,7 +35,7 @@ from dpcov.mechanisms.learning.tuning import DEFAULT, Tuning
 from dpcov.privacy import Gaussian
 from dpcov.releases.learned import Known, Learned, NormHistogram
 from dpcov.sensitive.engines.serial import Engine
-from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel
+from dpcov.sensitive.sums.cell_counts import CellKernel
 from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.tables import Rows
 from dpcov.sensitive.tables.working import CellReading, WorkingSource
@@ -70,7 +71,7 @@ def learn(
         raise InputError("X has no rows, and there is nothing to learn from.")
     kernel = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
     counts = engine.run("columns", source, kernel)
-    facts = learn_columns(counts, stated, plan, stream, tuning)
+    facts = learn_columns(Setting(counts, stated, tuning, stream), plan)
     reading = facts.reading
     edges = norm_edges(stated.n_columns, tuning)
     rows = WorkingSource(source, reading)
@@ -110,29 +111,22 @@ class ColumnFacts:
         )
 
 
-def learn_columns(
-    counts: CellCounts,
-    stated: Stated,
-    plan: LearningPlan,
-    stream: RandomStream,
-    tuning: Tuning = DEFAULT,
-) -> ColumnFacts:
+def learn_columns(setting: Setting, plan: LearningPlan) -> ColumnFacts:
     """Learn centers, scales and limits from the counts, in the order of the plan."""
+    stated = setting.stated
     lower, upper = stated.lower, stated.upper
     unseen = np.zeros(stated.n_columns, dtype=np.bool_)
     if stated.without_range.any():
-        payment = plan.payment("range")
-        lower, upper, unseen = find_ranges(counts, stated, payment, tuning, stream)
+        lower, upper, unseen = find_ranges(setting, plan.payment("range"))
     center, doubt = stated.center, np.zeros(stated.n_columns)
     if stated.without_center.any():
-        payment = plan.payment("center")
-        center, doubt = find_centers(counts, stated, lower, upper, payment, tuning, stream)
+        center, doubt = find_centers(setting, lower, upper, plan.payment("center"))
     spread = _Spread(center, stated.scale, np.zeros_like(center), unseen & False)
     if stated.without_limit.any():
-        spread = _learn_spread(counts, stated, (lower, upper), center, doubt, plan, stream, tuning)
-    distance = np.maximum(tuning.reach * spread.scale, spread.least_reach)
-    reach = find_reach(counts, stated, spread.center, distance)
-    beyond = count_beyond(counts, reach, plan.payment("beyond"), stream)
+        spread = _learn_spread(setting, (lower, upper), center, doubt, plan)
+    distance = np.maximum(setting.tuning.reach * spread.scale, spread.least_reach)
+    reach = find_reach(setting, spread.center, distance)
+    beyond = count_beyond(setting, reach, plan.payment("beyond"))
     known = {
         "range": _known(stated.without_range, unseen),
         "center": _known(stated.without_center),
@@ -152,39 +146,35 @@ class _Spread:
 
 
 def _learn_spread(
-    counts: CellCounts,
-    stated: Stated,
+    setting: Setting,
     ends: tuple[Array, Array],
     center: Array,
     doubt: Array,
     plan: LearningPlan,
-    stream: RandomStream,
-    tuning: Tuning,
 ) -> _Spread:
     """Learn a limit about each center, and within it a mean and a scale."""
+    stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
     lower, upper = ends
     # Beside a large center a small distance may vanish; it must not be zero.
     far = np.maximum(np.maximum(upper - center, center - lower), np.spacing(np.abs(center)))
     far = np.where(stated.without_limit, far, 1.0)  # of the others nothing is asked
-    payment = plan.payment("limit")
-    limit, at_center = find_limits(counts, stated, center, doubt, far, payment, tuning, stream)
-    mean, mean_sd = np.zeros(stated.n_columns), 0.0
+    limit, at_center = find_limits(setting, center, doubt, far, plan.payment("limit"))
+    mean, mean_sd = np.zeros(stated.n_columns), np.zeros(stated.n_columns)
     columns = np.flatnonzero(stated.without_center)
     if len(columns):
-        noisy = find_means(counts, columns, center, limit, plan.payment("mean"), tuning, stream)
-        mean[columns], mean_sd = np.clip(noisy.values, -1.0, 1.0), noisy.sd
+        noisy = find_means(setting, columns, center, limit, plan.payment("mean"))
+        mean[columns], mean_sd[columns] = np.clip(noisy.values, -1.0, 1.0), noisy.sd
     moved = np.where(stated.without_center, np.clip(center + limit * mean, lower, upper), center)
     scale, unseen = stated.scale.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
     columns = np.flatnonzero(stated.without_scale)
     if len(columns):
-        payment = plan.payment("scale")
-        noisy = find_mean_squares(counts, columns, center, limit, payment, tuning, stream)
+        noisy = find_mean_squares(setting, columns, center, limit, plan.payment("scale"))
         # The square of a noisy mean is too large by the variance of its noise.
-        about = mean[columns]
-        variance = noisy.values - about**2 + mean_sd**2
-        unseen[columns] = variance <= tuning.seen * np.hypot(noisy.sd, 2 * about * mean_sd)
+        about, sd = mean[columns], mean_sd[columns]
+        variance = noisy.values - about**2 + sd**2
+        unseen[columns] = variance <= tuning.seen * np.hypot(noisy.sd, 2 * about * sd)
         deviation = np.sqrt(np.clip(variance, tuning.scale_floor**2, 1.0))
-        finest = counts.ruler.width(counts.ruler.index(moved))[columns]
+        finest = ruler.width(ruler.index(moved))[columns]
         learned = np.maximum(limit[columns] * deviation, finest)
         scale[columns] = np.clip(learned, 1 / LARGEST_FACT, LARGEST_FACT)
     return _Spread(moved, scale, np.where(at_center, limit, 0.0), unseen)
