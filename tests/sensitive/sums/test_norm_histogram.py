@@ -48,12 +48,26 @@ def test_counts_do_not_depend_on_order_layout_or_split(rows, order, cut):
 
 
 def test_rows_are_counted_where_their_norms_are():
-    rows = np.array([[3.0, 0, 0], [0.0, 0, 0], [1e200, 0, 0], [1e-9, 0, 0]])
+    rows = np.array([[3.0, 0, 0], [0.0, 0, 0], [1e200, 0, 0], [1e-2, 0, 0], [1e-9, 0, 0]])
     counts = count(rows).counts
     assert counts[np.searchsorted(EDGES, 9.0)] == 1
     assert counts[-1] == counts[0] == 1
-    assert counts.sum() == 3
-    assert count(rows).n_rows == 4
+    assert counts.sum() == 3  # two are of no length, or too short to tell
+    assert count(rows).n_rows == 5
+
+
+@pytest.mark.claim("P25")
+@given(hnp.arrays(float, (3, 3), elements=st.floats(-1e100, 1e100)))
+def test_rows_of_every_length_are_put_near_their_norm(rows):
+    for row in rows:
+        counts = count(row[None]).counts
+        largest = np.abs(row).max()
+        norm = largest * np.sqrt(((row / largest) ** 2).sum()) if largest > 1e-100 else 0.0
+        if norm**2 < EDGES[0] / 2:
+            assert counts[1:].sum() == 0  # in the first bin, or too short for any
+        else:
+            around = np.searchsorted(EDGES, norm**2 * np.array([0.99, 1.0, 1.01]))
+            assert counts[np.unique(around)].sum() == counts.sum() == 1
 
 
 def test_missing_cells_are_refused_where_the_rule_says_so():
