@@ -7,6 +7,7 @@ public or that an earlier step paid for.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,14 +15,19 @@ import numpy.typing as npt
 
 from dpcov.columns.missing import Missing
 from dpcov.columns.units import LARGEST_FACT
-from dpcov.errors import InputError, ParameterError
+from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.learning.budget import LearningPlan
-from dpcov.mechanisms.learning.norms import norm_edges, release_norms
+from dpcov.mechanisms.learning.budget import MOMENTS, LearningPlan
+from dpcov.mechanisms.learning.lengths import (
+    edges_about,
+    find_radius,
+    measure_clipping,
+    tail_wanted,
+)
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.steps import (
     Noisy,
-    Reach,
+    Ranges,
     Setting,
     count_beyond,
     find_centers,
@@ -33,20 +39,30 @@ from dpcov.mechanisms.learning.steps import (
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT, Tuning
 from dpcov.privacy import Gaussian
-from dpcov.releases.learned import Known, Learned, NormHistogram
+from dpcov.releases.learned import Clipping, Known, Learned
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.cell_counts import CellKernel
-from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
+from dpcov.sensitive.sums.norm_histogram import NormBins, NormBinsKernel
 from dpcov.sensitive.tables import Rows
 from dpcov.sensitive.tables.working import CellReading, WorkingSource
 
-__all__ = ["PASSES", "ColumnFacts", "learn", "learn_columns"]
-
-PASSES = 2
-"""How often the rows are read."""
+__all__ = ["ColumnFacts", "Lesson", "learn", "learn_columns"]
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """All that a release needs before its moments.
+
+    How cells are read, to which norm rows are clipped, what was learned, and what was done.
+    """
+
+    reading: CellReading
+    row_norm: float
+    learned: Learned
+    events: tuple[Gaussian, ...]
 
 
 def learn(
@@ -54,85 +70,98 @@ def learn(
     stated: Stated,
     plan: LearningPlan,
     *,
+    row_norm: float | None,
     missing: Missing,
     engine: Engine,
     stream: RandomStream,
     tuning: Tuning = DEFAULT,
-) -> tuple[CellReading, Learned, tuple[Gaussian, ...]]:
-    """Read the rows twice, and return how cells are read, what was learned, and what was done."""
+) -> Lesson:
+    """Read the rows twice, or once if the row norm is stated, and return what was learned.
+
+    With a row norm, all centers and scales are stated, and cells are read by them.
+    """
     if len(source.columns) != stated.n_columns:
         raise ParameterError("Facts must be stated for the columns of the table.")
-    if source.n_rows is None:
-        raise InputError(
-            f"Learning reads the rows {PASSES} times, and X is a stream that can be read only "
-            "once. Write it to Parquet files and pass their folder."
-        )
-    if not source.n_rows:
-        raise InputError("X has no rows, and there is nothing to learn from.")
-    kernel = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
-    counts = engine.run("columns", source, kernel)
-    facts = learn_columns(Setting(counts, stated, tuning, stream), plan)
-    reading = facts.reading
-    edges = norm_edges(stated.n_columns, tuning)
-    rows = WorkingSource(source, reading)
-    bins = engine.run("radius", rows, NormBinsKernel(edges, stated.n_columns, missing))
-    norms = release_norms(bins, plan.payment("radius"), stream)
-    return reading, facts.with_norms(norms), plan.events
+    if row_norm is None:
+        kernel = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
+        counts = engine.run("columns", source, kernel)
+        facts = learn_columns(Setting(counts, stated, tuning, stream), plan)
+    else:
+        facts = ColumnFacts.of_stated(stated)
+    rows = WorkingSource(source, facts.reading)
+    middle = float(stated.n_columns) if row_norm is None else row_norm**2
+    kernel_of_norms = NormBinsKernel(edges_about(middle, tuning), stated.n_columns, missing)
+    bins = engine.run("radius", rows, kernel_of_norms)
+    place = len(bins.edges) // 2
+    if row_norm is None:
+        place = _find_radius(bins, stated.n_columns, plan, tuning, stream)
+        row_norm = math.sqrt(bins.edges[place])
+    clipping = measure_clipping(bins, place, plan.payment("clipping"), tuning, stream)
+    return Lesson(facts.reading, row_norm, facts.learned(clipping), plan.events)
+
+
+def _find_radius(
+    bins: NormBins, n_columns: int, plan: LearningPlan, tuning: Tuning, stream: RandomStream
+) -> int:
+    payment = plan.payment("radius")
+    tail = tail_wanted(
+        bins.n_rows, n_columns, moments=plan.payment(MOMENTS), radius=payment, tuning=tuning
+    )
+    return find_radius(bins, tail, payment, tuning, stream)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
-    """What was learned of the columns, before the lengths of rows."""
+    """What is known of the columns, before the lengths of rows."""
 
-    center: Array
-    scale: Array
-    reach: Reach
-    beyond: Noisy
+    reading: CellReading
+    beyond: Noisy | None
     known: dict[str, npt.NDArray[np.int8]]
 
-    @property
-    def reading(self) -> CellReading:
-        """How cells are read."""
-        return CellReading(self.reach.lower, self.reach.upper, self.center, self.scale)
+    @classmethod
+    def of_stated(cls, stated: Stated) -> ColumnFacts:
+        """Return what is known if everything is stated."""
+        known = _known(np.zeros(stated.n_columns, dtype=np.bool_))
+        reading = CellReading(stated.lower, stated.upper, stated.center, stated.scale)
+        return cls(reading, None, {"range": known, "center": known, "scale": known})
 
-    def with_norms(self, norms: NormHistogram) -> Learned:
+    def learned(self, clipping: Clipping) -> Learned:
         """Return all that was learned."""
         return Learned(
-            lower=self.reach.lower,
-            upper=self.reach.upper,
-            center=self.center,
-            scale=self.scale,
-            beyond=self.beyond.values,
-            beyond_error=self.beyond.sd,
-            known_range=self.known["range"],
-            known_center=self.known["center"],
-            known_scale=self.known["scale"],
-            norms=norms,
+            lower=self.reading.lower.copy(),
+            upper=self.reading.upper.copy(),
+            beyond=None if self.beyond is None else self.beyond.values,
+            beyond_error=None if self.beyond is None else self.beyond.sd,
+            known_range=self.known["range"].copy(),
+            known_center=self.known["center"].copy(),
+            known_scale=self.known["scale"].copy(),
+            clipping=clipping,
         )
 
 
 def learn_columns(setting: Setting, plan: LearningPlan) -> ColumnFacts:
     """Learn centers, scales and limits from the counts, in the order of the plan."""
     stated = setting.stated
-    lower, upper = stated.lower, stated.upper
-    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
-    if stated.without_range.any():
-        lower, upper, unseen = find_ranges(setting, plan.payment("range"))
+    nothing = np.zeros(stated.n_columns, dtype=np.bool_)
+    ranges = Ranges(stated.lower, stated.upper, stated.lower, stated.upper, nothing)
+    if stated.without_limit.any():
+        ranges = find_ranges(setting, plan.payment("range"))
     center, doubt = stated.center, np.zeros(stated.n_columns)
     if stated.without_center.any():
-        center, doubt = find_centers(setting, lower, upper, plan.payment("center"))
-    spread = _Spread(center, stated.scale, np.zeros_like(center), unseen & False)
+        center, doubt = find_centers(setting, ranges, plan.payment("center"))
+    spread = _Spread(center, stated.scale, np.zeros_like(center), nothing)
     if stated.without_limit.any():
-        spread = _learn_spread(setting, (lower, upper), center, doubt, plan)
+        spread = _learn_spread(setting, ranges, center, doubt, plan)
     distance = np.maximum(setting.tuning.reach * spread.scale, spread.least_reach)
     reach = find_reach(setting, spread.center, distance)
     beyond = count_beyond(setting, reach, plan.payment("beyond"))
     known = {
-        "range": _known(stated.without_range, unseen),
+        "range": _known(stated.without_limit & ~stated.is_closed, ranges.unseen),
         "center": _known(stated.without_center),
         "scale": _known(stated.without_scale, spread.unseen),
     }
-    return ColumnFacts(spread.center, spread.scale, reach, beyond, known)
+    reading = CellReading(reach.lower, reach.upper, spread.center, spread.scale)
+    return ColumnFacts(reading, beyond, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,25 +175,20 @@ class _Spread:
 
 
 def _learn_spread(
-    setting: Setting,
-    ends: tuple[Array, Array],
-    center: Array,
-    doubt: Array,
-    plan: LearningPlan,
+    setting: Setting, ranges: Ranges, center: Array, doubt: Array, plan: LearningPlan
 ) -> _Spread:
     """Learn a limit about each center, and within it a mean and a scale."""
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
-    lower, upper = ends
-    # Beside a large center a small distance may vanish; it must not be zero.
-    far = np.maximum(np.maximum(upper - center, center - lower), np.spacing(np.abs(center)))
-    far = np.where(stated.without_limit, far, 1.0)  # of the others nothing is asked
-    limit, at_center = find_limits(setting, center, doubt, far, plan.payment("limit"))
+    far = _farther_end(center, ranges.lower, ranges.upper, stated.without_limit)
+    inner = _farther_end(center, ranges.inner_lower, ranges.inner_upper, stated.without_limit)
+    limit = find_limits(setting, center, doubt, far, inner, plan.payment("limit"))
     mean, mean_sd = np.zeros(stated.n_columns), np.zeros(stated.n_columns)
     columns = np.flatnonzero(stated.without_center)
     if len(columns):
         noisy = find_means(setting, columns, center, limit, plan.payment("mean"))
         mean[columns], mean_sd[columns] = np.clip(noisy.values, -1.0, 1.0), noisy.sd
-    moved = np.where(stated.without_center, np.clip(center + limit * mean, lower, upper), center)
+    moved = np.clip(center + limit * mean, ranges.lower, ranges.upper)
+    moved = np.where(stated.without_center, moved, center)
     scale, unseen = stated.scale.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
     columns = np.flatnonzero(stated.without_scale)
     if len(columns):
@@ -177,7 +201,15 @@ def _learn_spread(
         finest = ruler.width(ruler.index(moved))[columns]
         learned = np.maximum(limit[columns] * deviation, finest)
         scale[columns] = np.clip(learned, 1 / LARGEST_FACT, LARGEST_FACT)
-    return _Spread(moved, scale, np.where(at_center, limit, 0.0), unseen)
+    reach = np.where(stated.without_limit, limit + np.abs(moved - center), 0.0)
+    return _Spread(moved, scale, reach, unseen)
+
+
+def _farther_end(center: Array, lower: Array, upper: Array, asked: Mask) -> Array:
+    """Return the distance to the farther end; of columns that are not asked, any number."""
+    # Beside a large center a small distance may vanish; it must not be zero.
+    distance = np.maximum(np.maximum(upper - center, center - lower), np.spacing(np.abs(center)))
+    return np.where(asked, distance, 1.0)
 
 
 def _known(learned: Mask, unseen: Mask | None = None) -> npt.NDArray[np.int8]:

@@ -26,6 +26,7 @@ from dpcov.sensitive.sums.cell_counts import CellCounts
 
 __all__ = [
     "Noisy",
+    "Ranges",
     "Reach",
     "Setting",
     "count_beyond",
@@ -69,14 +70,26 @@ class Setting:
         return Quantile.beyond(tail, self.tuning.quantile_parts)
 
 
-def find_ranges(setting: Setting, payment: Payment) -> tuple[Array, Array, Mask]:
-    """Return where the cells of each column lie, and for which columns nothing was found.
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Where the cells of each column lie: with some room, and the inner ends without it.
 
-    Stated ends stay; an open end is put as far from the origin as most cells are.
+    `unseen` are the columns of which nothing was seen.
     """
+
+    lower: Array
+    upper: Array
+    inner_lower: Array
+    inner_upper: Array
+    unseen: Mask
+
+
+def find_ranges(setting: Setting, payment: Payment) -> Ranges:
+    """Put the ends of each column as far from its origin as most cells are, within its bounds."""
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
-    columns = np.flatnonzero(stated.without_range)
-    top, origin = ruler.top[columns], ruler.origin[columns]
+    columns = np.flatnonzero(stated.without_limit)
+    origin, top = ruler.origin[columns], ruler.top[columns].astype(np.float64)
+    closed = stated.is_closed[columns]
 
     def window(octave: Array) -> tuple[Integers, Integers]:
         size = np.exp2(octave)
@@ -95,22 +108,29 @@ def find_ranges(setting: Setting, payment: Payment) -> tuple[Array, Array, Mask]
         payment=payment,
         stream=setting.stream,
     )
-    lowest = (top - OCTAVES).astype(np.float64)
+    lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
     seen = questions.is_above(lowest, tuning.clear)
-    _, octave = questions.bisect(lowest, top.astype(np.float64))
-    octave = np.minimum(octave + np.log2(tuning.range_factor), top)  # the ruler ends there
-    size = np.where(seen, np.exp2(octave), tuning.range_guess)
+    _, octave = questions.bisect(lowest, top)
+    unknown = np.where(closed, np.exp2(top), tuning.range_guess)
+    inner = np.where(seen, np.exp2(octave), unknown)
+    # The ruler ends at its top.
+    outer = np.where(seen, np.minimum(tuning.range_factor * inner, np.exp2(top)), unknown)
+    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
+    unseen[columns] = ~seen
+    return Ranges(
+        *_within(stated, columns, origin, outer), *_within(stated, columns, origin, inner), unseen
+    )
+
+
+def _within(stated: Stated, columns: Integers, origin: Array, size: Array) -> tuple[Array, Array]:
+    """Return the bounds, those of some columns at most so far from their origins."""
     lower, upper = stated.lower.copy(), stated.upper.copy()
     lower[columns] = np.maximum(lower[columns], origin - size)
     upper[columns] = np.minimum(upper[columns], origin + size)
-    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
-    unseen[columns] = ~seen
-    return lower, upper, unseen
+    return lower, upper
 
 
-def find_centers(
-    setting: Setting, lower: Array, upper: Array, payment: Payment
-) -> tuple[Array, Array]:
+def find_centers(setting: Setting, ranges: Ranges, payment: Payment) -> tuple[Array, Array]:
     """Return the stated centers, or medians, and how far to each side a median may lie."""
     stated, ruler = setting.stated, setting.counts.ruler
     columns = np.flatnonzero(stated.without_center)
@@ -124,7 +144,7 @@ def find_centers(
         payment=payment,
         stream=setting.stream,
     )
-    low, high = questions.bisect(lower[columns], upper[columns])
+    low, high = questions.bisect(ranges.lower[columns], ranges.upper[columns])
     center, doubt = stated.center.copy(), np.zeros(stated.n_columns)
     center[columns] = (low + high) / 2
     doubt[columns] = (high - low) / 2
@@ -132,12 +152,12 @@ def find_centers(
 
 
 def find_limits(
-    setting: Setting, center: Array, doubt: Array, far: Array, payment: Payment
-) -> tuple[Array, Mask]:
+    setting: Setting, center: Array, doubt: Array, far: Array, inner: Array, payment: Payment
+) -> Array:
     """Return how far from the center cells may lie while means are learned.
 
-    `far` is the distance to the farther end of the range. A column most of whose cells are at
-    the center keeps all of it, and is marked: the other cells are what varies.
+    `far` is the distance to the farther end of the range, and `inner` to that without room. A
+    column most of whose cells are at the center keeps the latter: the others are what varies.
     """
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
     columns = np.flatnonzero(stated.without_limit)
@@ -165,10 +185,11 @@ def find_limits(
     seen = questions.is_above(lowest, tuning.clear)
     _, octave = questions.bisect(lowest, np.zeros(len(columns)))
     distance = near + most * np.exp2(octave)
-    limit, at_center = far.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
-    at_center[columns] = ~seen
-    limit[columns] = np.where(seen, np.minimum(most, tuning.limit_factor * distance), most)
-    return limit, at_center
+    limit = far.copy()
+    limit[columns] = np.where(
+        seen, np.minimum(most, tuning.limit_factor * distance), np.minimum(most, inner[columns])
+    )
+    return limit
 
 
 def find_means(

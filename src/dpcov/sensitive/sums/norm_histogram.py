@@ -46,10 +46,13 @@ class NormBins(Sealed):
     ) -> None:
         self._hold(_counts=counts, edges=edges, n_rows=n_rows)
 
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """The counts: up to each edge, and beyond the last. Sensitive."""
-        return self._counts
+    def beyond(self, place: int) -> npt.NDArray[np.int64]:
+        """Return the number of rows beyond an edge, as an array of one. Sensitive."""
+        return self._counts[place + 1 :].sum(keepdims=True)
+
+    def sums(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return Σ value(bin) over the rows, for each list of values of the bins. Sensitive."""
+        return values @ self._counts
 
     def __add__(self, other: object) -> NormBins:
         if not isinstance(other, NormBins):
