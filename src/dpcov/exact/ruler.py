@@ -20,7 +20,7 @@ OCTAVES = 80
 TOP = 40
 """Where nothing is known, distances are told apart up to 2^40."""
 
-_MOST_BITS = 10  # a thousandth of the distance from the origin
+_MOST_BITS = 12  # a 4,000th of the distance from the origin
 _FEWEST_BITS = 2
 _MOST_BYTES = 256 << 20  # what the counts of all columns may take
 _MANTISSA = 52
@@ -37,7 +37,7 @@ def ruler_bits(n_columns: int) -> int:
     Examples
     --------
     >>> ruler_bits(50), ruler_bits(1000)
-    (10, 7)
+    (12, 7)
     """
     bits = _MOST_BITS
     while bits > _FEWEST_BITS and n_columns * (2 * (OCTAVES << bits) + 3) * 8 > _MOST_BYTES:

@@ -31,26 +31,33 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
     rule that knows better.
     """
     return {
-        "range": 0.05,
+        "range": 0.04,
         "center": 0.06,
         "limit": 0.06,
         "mean": 0.02,
         "scale": 0.04,
         "beyond": 0.005,
-        "radius": 0.01,
+        "radius": 0.04,
+        "clipping": 0.03,
     }
 
 
-def steps_needed(stated: Stated) -> list[str]:
-    """Return the steps that have something to learn, in order; the moments come last."""
+def steps_needed(stated: Stated, *, with_radius: bool = True) -> list[str]:
+    """Return the steps that have something to learn, in order; the moments come last.
+
+    Where the row norm is stated, cells are read as stated, and nothing is asked of columns.
+    """
     needed = {
-        "range": stated.without_range.any(),
+        "range": stated.without_limit.any(),
         "center": stated.without_center.any(),
         "limit": stated.without_limit.any(),
         "mean": stated.without_center.any(),
         "scale": stated.without_scale.any(),
+        "beyond": True,
+        "radius": True,
     }
-    return [*(step for step, some in needed.items() if some), "beyond", "radius", MOMENTS]
+    learned = [step for step, some in needed.items() if some] if with_radius else []
+    return [*learned, "clipping", MOMENTS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +91,7 @@ def plan_learning(
     stated: Stated,
     *,
     n_rows: int | None = None,
+    with_radius: bool = True,
     rows_per_unit: int = 1,
     shares: Mapping[str, float] | None = None,
 ) -> LearningPlan:
@@ -103,7 +111,7 @@ def plan_learning(
      'radius': 42.2, 'moments': 4.9}
     """
     whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
-    steps = steps_needed(stated)
+    steps = steps_needed(stated, with_radius=with_radius)
     weights = _weights(steps, default_shares(n_rows, stated.n_columns), shares)
     multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
     plan = LearningPlan(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
@@ -116,7 +124,7 @@ def _check_room(plan: LearningPlan, n_columns: int) -> None:
     try:
         for step in plan.multipliers:
             plan.payment(step).noise(
-                low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, steps=MOST_HALVINGS
+                low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, n_rows=1, steps=MOST_HALVINGS
             )
     except ParameterError:
         raise ParameterError(

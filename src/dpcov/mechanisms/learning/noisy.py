@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.exact.grid import MAX_SUM_BITS
 from dpcov.exact.randomness import RandomStream
-from dpcov.exact.scales import scale_of
+from dpcov.exact.scales import SCALE_BITS, scale_of
 from dpcov.mechanisms.noise import add_noise
 
 __all__ = ["Noise"]
-
-# A scale is a whole number: with 12 bits, rounding it up costs less than 1/4096 of it.
-_SCALE_BITS = 12
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,12 @@ class Noise:
     bits: int
 
     @classmethod
-    def paying(cls, multiplier: float, squared_sensitivity: int, steps: int = 1) -> Noise:
+    def paying(
+        cls, multiplier: float, squared_sensitivity: int, *, largest: int, steps: int = 1
+    ) -> Noise:
         """Return the noise of each of some steps that are together one of this multiplier.
+
+        No sum is larger than `largest`; the grid is as fine as it and the scale let it be.
 
         Notes
         -----
@@ -43,7 +45,10 @@ class Noise:
         up in squares to that of Δ/σ. The variance is an exact fraction; its root is rounded up.
         """
         variance = Fraction(multiplier) ** 2 * squared_sensitivity * steps
-        bits = max(0, _SCALE_BITS - scale_of(variance).bit_length())
+        room = min(
+            SCALE_BITS - scale_of(variance).bit_length(), MAX_SUM_BITS - largest.bit_length()
+        )
+        bits = max(0, room)
         return cls(scale_of(variance * 4**bits), bits)
 
     @property

@@ -35,12 +35,13 @@ class Payment:
     neighbors: Neighbors
     rows_per_unit: int = 1
 
-    def noise(self, *, low: int, high: int, columns: int, steps: int = 1) -> Noise:
-        """Return the noise for sums of integers from low to high, one for each cell."""
+    def noise(self, *, low: int, high: int, columns: int, n_rows: int, steps: int = 1) -> Noise:
+        """Return the noise for sums over rows of integers from low to high, one for each cell."""
         squared = squared_cell_sensitivity(
             self.neighbors, low=low, high=high, columns=columns, rows=self.rows_per_unit
         )
-        return Noise.paying(self.multiplier, squared, steps)
+        largest = n_rows * max(abs(low), abs(high))
+        return Noise.paying(self.multiplier, squared, largest=largest, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class Quantile:
         return cls(int((1 - tail) * parts), parts)
 
 
-def count_noise(payment: Payment, columns: int, steps: int) -> float:
+def count_noise(payment: Payment, columns: int, n_rows: int, steps: int) -> float:
     """Return the noise sd of a count of cells in each of some steps; no less than it will be."""
-    return payment.noise(low=0, high=1, columns=columns, steps=steps).sd
+    return payment.noise(low=0, high=1, columns=columns, n_rows=n_rows, steps=steps).sd
 
 
 class Questions:
@@ -85,7 +86,11 @@ class Questions:
     ) -> None:
         below, parts = quantile.below, quantile.parts
         self._noise = payment.noise(
-            low=-below, high=parts - below, columns=len(columns), steps=steps
+            low=-below,
+            high=parts - below,
+            columns=len(columns),
+            n_rows=counts.n_rows,
+            steps=steps,
         )
         self._counts, self._window, self._quantile = counts, window, quantile
         self._columns, self._left, self._stream = columns, steps, stream

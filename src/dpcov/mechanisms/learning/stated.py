@@ -83,9 +83,9 @@ class Stated:
         return self.without_center | self.without_scale
 
     @property
-    def without_range(self) -> Mask:
-        """Columns of which something is learned, and which have an open end."""
-        return self.without_limit & (np.isinf(self.lower) | np.isinf(self.upper))
+    def is_closed(self) -> Mask:
+        """Columns with both bounds."""
+        return np.isfinite(self.lower) & np.isfinite(self.upper)
 
     def ruler(self) -> Ruler:
         """Return the ruler: about the center if it is stated, else about the bound nearest to zero.

@@ -26,7 +26,9 @@ from dpcov.sensitive.sums.cell_counts import CellCounts
 
 __all__ = [
     "Noisy",
+    "Ranges",
     "Reach",
+    "Setting",
     "count_beyond",
     "find_centers",
     "find_limits",
@@ -49,73 +51,100 @@ class Noisy:
     sd: float
 
 
-def find_ranges(
-    counts: CellCounts, stated: Stated, payment: Payment, tuning: Tuning, stream: RandomStream
-) -> tuple[Array, Array, Mask]:
-    """Return where the cells of each column lie, and for which columns nothing was found.
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What all steps work with: sensitive counts, what is stated, constants, and randomness."""
 
-    Stated ends stay; an open end is put as far from the origin as most cells are.
+    counts: CellCounts
+    stated: Stated
+    tuning: Tuning
+    stream: RandomStream
+
+    def quantile_beyond(
+        self, least: float, in_noise: float, *, columns: int, steps: int, payment: Payment
+    ) -> Quantile:
+        """Return a quantile beyond which enough cells are left to stand out of the noise."""
+        n_rows = self.counts.n_rows
+        sd = count_noise(payment, columns, n_rows, steps)
+        tail = min(self.tuning.most_tail, max(least, in_noise * sd / n_rows))
+        return Quantile.beyond(tail, self.tuning.quantile_parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Where the cells of each column lie: with some room, and the inner ends without it.
+
+    `unseen` are the columns of which nothing was seen.
     """
-    columns, ruler = np.flatnonzero(stated.without_range), counts.ruler
-    top, origin = ruler.top[columns], ruler.origin[columns]
+
+    lower: Array
+    upper: Array
+    inner_lower: Array
+    inner_upper: Array
+    unseen: Mask
+
+
+def find_ranges(setting: Setting, payment: Payment) -> Ranges:
+    """Put the ends of each column as far from its origin as most cells are, within its bounds."""
+    stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
+    columns = np.flatnonzero(stated.without_limit)
+    origin, top = ruler.origin[columns], ruler.top[columns].astype(np.float64)
+    closed = stated.is_closed[columns]
 
     def window(octave: Array) -> tuple[Integers, Integers]:
         size = np.exp2(octave)
         return ruler.index(origin - size, columns), ruler.index(origin + size, columns)
 
-    tail = _tail(
-        tuning.range_tail,
-        tuning.range_noise,
-        tuning.range_steps + 1,
-        columns,
-        counts,
-        payment,
-        tuning,
+    steps = tuning.range_steps + 1
+    quantile = setting.quantile_beyond(
+        tuning.range_tail, tuning.range_noise, columns=len(columns), steps=steps, payment=payment
     )
     questions = Questions(
-        counts,
+        setting.counts,
         window,
-        quantile=Quantile.beyond(tail, tuning.quantile_parts),
+        quantile=quantile,
         columns=columns,
-        steps=tuning.range_steps + 1,
+        steps=steps,
         payment=payment,
-        stream=stream,
+        stream=setting.stream,
     )
-    lowest = (top - OCTAVES).astype(np.float64)
+    lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
     seen = questions.is_above(lowest, tuning.clear)
-    _, octave = questions.bisect(lowest, top.astype(np.float64))
-    octave = np.minimum(octave + np.log2(tuning.range_factor), top)  # the ruler ends there
-    size = np.where(seen, np.exp2(octave), tuning.range_guess)
+    _, octave = questions.bisect(lowest, top)
+    unknown = np.where(closed, np.exp2(top), tuning.range_guess)
+    inner = np.where(seen, np.exp2(octave), unknown)
+    # The ruler ends at its top.
+    outer = np.where(seen, np.minimum(tuning.range_factor * inner, np.exp2(top)), unknown)
+    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
+    unseen[columns] = ~seen
+    return Ranges(
+        *_within(stated, columns, origin, outer), *_within(stated, columns, origin, inner), unseen
+    )
+
+
+def _within(stated: Stated, columns: Integers, origin: Array, size: Array) -> tuple[Array, Array]:
+    """Return the bounds, those of some columns at most so far from their origins."""
     lower, upper = stated.lower.copy(), stated.upper.copy()
     lower[columns] = np.maximum(lower[columns], origin - size)
     upper[columns] = np.minimum(upper[columns], origin + size)
-    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
-    unseen[columns] = ~seen
-    return lower, upper, unseen
+    return lower, upper
 
 
-def find_centers(
-    counts: CellCounts,
-    stated: Stated,
-    lower: Array,
-    upper: Array,
-    payment: Payment,
-    tuning: Tuning,
-    stream: RandomStream,
-) -> tuple[Array, Array]:
+def find_centers(setting: Setting, ranges: Ranges, payment: Payment) -> tuple[Array, Array]:
     """Return the stated centers, or medians, and how far to each side a median may lie."""
-    columns, ruler = np.flatnonzero(stated.without_center), counts.ruler
+    stated, ruler = setting.stated, setting.counts.ruler
+    columns = np.flatnonzero(stated.without_center)
     first = np.zeros(len(columns), dtype=np.int64)
     questions = Questions(
-        counts,
+        setting.counts,
         lambda middle: (first, ruler.index(middle, columns)),
         quantile=Quantile(1, 2),
         columns=columns,
-        steps=tuning.center_steps,
+        steps=setting.tuning.center_steps,
         payment=payment,
-        stream=stream,
+        stream=setting.stream,
     )
-    low, high = questions.bisect(lower[columns], upper[columns])
+    low, high = questions.bisect(ranges.lower[columns], ranges.upper[columns])
     center, doubt = stated.center.copy(), np.zeros(stated.n_columns)
     center[columns] = (low + high) / 2
     doubt[columns] = (high - low) / 2
@@ -123,21 +152,15 @@ def find_centers(
 
 
 def find_limits(
-    counts: CellCounts,
-    stated: Stated,
-    center: Array,
-    doubt: Array,
-    far: Array,
-    payment: Payment,
-    tuning: Tuning,
-    stream: RandomStream,
-) -> tuple[Array, Mask]:
+    setting: Setting, center: Array, doubt: Array, far: Array, inner: Array, payment: Payment
+) -> Array:
     """Return how far from the center cells may lie while means are learned.
 
-    `far` is the distance to the farther end of the range. A column most of whose cells are at
-    the center keeps all of it, and is marked: the other cells are what varies.
+    `far` is the distance to the farther end of the range, and `inner` to that without room. A
+    column most of whose cells are at the center keeps the latter: the others are what varies.
     """
-    columns, ruler = np.flatnonzero(stated.without_limit), counts.ruler
+    stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
+    columns = np.flatnonzero(stated.without_limit)
     about, near, most = center[columns], doubt[columns], far[columns]
 
     def window(octave: Array) -> tuple[Integers, Integers]:
@@ -145,42 +168,32 @@ def find_limits(
         size = near + most * np.exp2(octave)
         return ruler.index(about - size, columns), ruler.index(about + size, columns)
 
-    tail = _tail(
-        tuning.limit_tail,
-        tuning.limit_noise,
-        tuning.limit_steps + 1,
-        columns,
-        counts,
-        payment,
-        tuning,
+    steps = tuning.limit_steps + 1
+    quantile = setting.quantile_beyond(
+        tuning.limit_tail, tuning.limit_noise, columns=len(columns), steps=steps, payment=payment
     )
     questions = Questions(
-        counts,
+        setting.counts,
         window,
-        quantile=Quantile.beyond(tail, tuning.quantile_parts),
+        quantile=quantile,
         columns=columns,
-        steps=tuning.limit_steps + 1,
+        steps=steps,
         payment=payment,
-        stream=stream,
+        stream=setting.stream,
     )
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
     seen = questions.is_above(lowest, tuning.clear)
     _, octave = questions.bisect(lowest, np.zeros(len(columns)))
     distance = near + most * np.exp2(octave)
-    limit, at_center = far.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
-    at_center[columns] = ~seen
-    limit[columns] = np.where(seen, np.minimum(most, tuning.limit_factor * distance), most)
-    return limit, at_center
+    limit = far.copy()
+    limit[columns] = np.where(
+        seen, np.minimum(most, tuning.limit_factor * distance), np.minimum(most, inner[columns])
+    )
+    return limit
 
 
 def find_means(
-    counts: CellCounts,
-    columns: Integers,
-    center: Array,
-    limit: Array,
-    payment: Payment,
-    tuning: Tuning,
-    stream: RandomStream,
+    setting: Setting, columns: Integers, center: Array, limit: Array, payment: Payment
 ) -> Noisy:
     """Return noisy means of some columns, about their centers and in units of their limits.
 
@@ -190,21 +203,15 @@ def find_means(
     facts that are public or paid for; a missing one for 0. P22 says how far one person moves
     the sums.
     """
-    steps = tuning.cell_steps
-    noise = payment.noise(low=-steps, high=steps, columns=len(columns))
+    counts, steps = setting.counts, setting.tuning.cell_steps
+    noise = payment.noise(low=-steps, high=steps, columns=len(columns), n_rows=counts.n_rows)
     sums = counts.sums(_limited(counts, center, limit, steps), columns)
     unit = steps * counts.n_rows
-    return Noisy(noise.on(sums, stream) / unit, noise.sd / unit)
+    return Noisy(noise.on(sums, setting.stream) / unit, noise.sd / unit)
 
 
 def find_mean_squares(
-    counts: CellCounts,
-    columns: Integers,
-    center: Array,
-    limit: Array,
-    payment: Payment,
-    tuning: Tuning,
-    stream: RandomStream,
+    setting: Setting, columns: Integers, center: Array, limit: Array, payment: Payment
 ) -> Noisy:
     """Return noisy mean squares of some columns, about their centers, in squared limits.
 
@@ -212,11 +219,11 @@ def find_mean_squares(
     -----
     Claim P24. As for means, with integers from 0 to G.
     """
-    steps = tuning.square_steps
-    noise = payment.noise(low=0, high=steps, columns=len(columns))
+    counts, steps = setting.counts, setting.tuning.square_steps
+    noise = payment.noise(low=0, high=steps, columns=len(columns), n_rows=counts.n_rows)
     sums = counts.sums(_limited(counts, center, limit, steps, power=2), columns)
     unit = steps * counts.n_rows
-    return Noisy(noise.on(sums, stream) / unit, noise.sd / unit)
+    return Noisy(noise.on(sums, setting.stream) / unit, noise.sd / unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,13 +236,13 @@ class Reach:
     last: Integers
 
 
-def find_reach(counts: CellCounts, stated: Stated, center: Array, distance: Array) -> Reach:
+def find_reach(setting: Setting, center: Array, distance: Array) -> Reach:
     """Return the limits of the release: a distance about the center, within stated bounds.
 
     They are moved outward to ends of bins, so that cells beyond them can be counted. Asks
     nothing of the cells.
     """
-    ruler = counts.ruler
+    stated, ruler = setting.stated, setting.counts.ruler
     inner = (1, ruler.n_bins - 2)  # the outermost bins have no end
     first = np.clip(ruler.index(center - distance), *inner)
     last = np.clip(ruler.index(center + distance), *inner)
@@ -246,17 +253,18 @@ def find_reach(counts: CellCounts, stated: Stated, center: Array, distance: Arra
     return Reach(lower, upper, first, last)
 
 
-def count_beyond(counts: CellCounts, reach: Reach, payment: Payment, stream: RandomStream) -> Noisy:
+def count_beyond(setting: Setting, reach: Reach, payment: Payment) -> Noisy:
     """Return, for each column, the noisy share of the rows whose cell is at or beyond a limit.
 
     Notes
     -----
     Claim P24. A cell stands for 1 beyond the limits and for 0 within; P22.
     """
+    counts = setting.counts
     columns = np.arange(counts.n_columns)
-    noise = payment.noise(low=0, high=1, columns=len(columns))
+    noise = payment.noise(low=0, high=1, columns=len(columns), n_rows=counts.n_rows)
     beyond = counts.observed(columns) - counts.between(reach.first, reach.last, columns)
-    return Noisy(noise.on(beyond, stream) / counts.n_rows, noise.sd / counts.n_rows)
+    return Noisy(noise.on(beyond, setting.stream) / counts.n_rows, noise.sd / counts.n_rows)
 
 
 def _limited(
@@ -270,17 +278,3 @@ def _limited(
         return np.rint(inside**power * steps).astype(np.int64)
 
     return value
-
-
-def _tail(
-    least: float,
-    in_noise: float,
-    steps: int,
-    columns: Integers,
-    counts: CellCounts,
-    payment: Payment,
-    tuning: Tuning,
-) -> float:
-    """Return the share to leave beyond a quantile: one that stands out of the noise."""
-    sd = count_noise(payment, len(columns), steps)
-    return min(tuning.most_tail, max(least, in_noise * sd / max(1, counts.n_rows)))

@@ -22,7 +22,7 @@ from dpcov.sensitive.sums.rows import check_complete
 __all__ = ["CellCounts", "CellKernel"]
 
 _BLOCK_BYTES = 64 << 20
-_TILE_CELLS = 1 << 17  # some arrays of so many cells stay in a cache
+_TILE_CELLS = 1 << 16  # some arrays of so many cells stay in a cache
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -51,13 +51,6 @@ class CellCounts(Sealed):
     def __init__(self, bins: Integers, counts: Integers, *, n_rows: int, ruler: Ruler) -> None:
         below = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
         self._hold(_bins=bins, _counts=counts, _below=below, n_rows=n_rows, ruler=ruler)
-
-    @classmethod
-    def from_histogram(cls, counts: Integers, *, n_rows: int, ruler: Ruler) -> CellCounts:
-        """Return the counts of a whole histogram, of shape (n_columns, n_bins)."""
-        flat = counts.reshape(-1)
-        bins = np.flatnonzero(flat)
-        return cls(bins, flat[bins], n_rows=n_rows, ruler=ruler)
 
     @property
     def n_columns(self) -> int:
@@ -137,15 +130,13 @@ class CellKernel:
         self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
     ) -> CellCounts:
         """Return the counts of all cells."""
-        ruler = self.ruler
-        counts = np.zeros((ruler.n_columns, ruler.n_bins), dtype=np.int64)
+        histogram = _Histogram(self.ruler)
         n_rows = 0
         for block in blocks:
             n_rows += len(block)
-            # One more bin, for cells that are in none.
-            for column, found in enumerate(self._bins(block)):
-                counts[column] += np.bincount(found, minlength=ruler.n_bins + 1)[:-1]
-        return CellCounts.from_histogram(counts, n_rows=n_rows, ruler=ruler)
+            histogram.add(self._bins(block))
+        bins, counts = histogram.in_use()
+        return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
     def _bins(self, block: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """Return the bin of every cell, a row for each column; missing ones have the last."""
@@ -157,7 +148,8 @@ class CellKernel:
         return bins
 
     def _tile(self, rows: npt.NDArray[Any]) -> Integers:
-        cells = np.ascontiguousarray(rows.T, dtype=np.float64)
+        # Always a copy: a block may be the caller's own memory.
+        cells = np.array(rows.T, dtype=np.float64, order="C")
         finite = np.isfinite(cells)
         complete = bool(finite.all())
         check_complete(complete, self.missing)
@@ -170,3 +162,34 @@ class CellKernel:
         if not complete:
             found[~finite] = self.ruler.n_bins
         return found
+
+
+class _Histogram:
+    """All bins of all columns; most are never touched, and take no memory."""
+
+    def __init__(self, ruler: Ruler) -> None:
+        self._n_bins = ruler.n_bins
+        # One more bin, for cells that are in none.
+        self._counts = np.zeros((ruler.n_columns, ruler.n_bins + 1), dtype=np.int64)
+        self._first = np.full(ruler.n_columns, ruler.n_bins)
+        self._end = np.zeros(ruler.n_columns, dtype=np.int64)
+
+    def add(self, bins: npt.NDArray[np.int32]) -> None:
+        for column, found in enumerate(bins):
+            first = int(found.min(initial=self._n_bins))
+            some = np.bincount(found - first)
+            end = first + len(some)
+            self._counts[column, first:end] += some
+            self._first[column] = min(self._first[column], first)
+            self._end[column] = max(self._end[column], end)
+
+    def in_use(self) -> tuple[Integers, Integers]:
+        """Return the bins that are not empty, numbered through all columns, and their counts."""
+        bins, counts = [], []
+        ends = np.minimum(self._end, self._n_bins)
+        for column, (first, end) in enumerate(zip(self._first, ends, strict=True)):
+            some = self._counts[column, first:end]
+            used = np.flatnonzero(some)
+            bins.append(column * self._n_bins + first + used)
+            counts.append(some[used])
+        return np.concatenate(bins), np.concatenate(counts)

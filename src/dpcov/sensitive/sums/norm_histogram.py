@@ -20,6 +20,9 @@ from dpcov.sensitive.sums.rows import squared_norms
 __all__ = ["NormBins", "NormBinsKernel"]
 
 _BLOCK_BYTES = 32 << 20
+# Cells are cut to so many bits of a typical one of the shortest rows that are told apart.
+_GRID_BITS = 12
+_EXACT = 2.0**53
 
 
 class NormBins(Sealed):
@@ -28,8 +31,8 @@ class NormBins(Sealed):
     Notes
     -----
     Claim P25. The norm of a row follows from that row alone, and puts it into one bin; a row
-    of zeros is in none. So replacing a row moves two counts by 1 at most, and putting a row
-    of zeros in its place moves one.
+    of zeros, or too short to tell, is in none. So replacing a row moves two counts by 1 at
+    most, and putting a row of zeros in its place moves one.
     """
 
     __slots__ = ("_counts", "edges", "n_rows")
@@ -43,10 +46,13 @@ class NormBins(Sealed):
     ) -> None:
         self._hold(_counts=counts, edges=edges, n_rows=n_rows)
 
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """The counts: up to each edge, and beyond the last. Sensitive."""
-        return self._counts
+    def beyond(self, place: int) -> npt.NDArray[np.int64]:
+        """Return the number of rows beyond an edge, as an array of one. Sensitive."""
+        return self._counts[place + 1 :].sum(keepdims=True)
+
+    def sums(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return Σ value(bin) over the rows, for each list of values of the bins. Sensitive."""
+        return values @ self._counts
 
     def __add__(self, other: object) -> NormBins:
         if not isinstance(other, NormBins):
@@ -91,8 +97,29 @@ class NormBinsKernel:
         counts = np.zeros(len(self.edges) + 1, dtype=np.int64)
         n_rows = 0
         for block in blocks:
-            squared = squared_norms(block, self.missing)
+            squared = self._squared_norms(block)
             places = np.searchsorted(self.edges, squared[squared > 0])
             counts += np.bincount(places, minlength=len(counts))
             n_rows += len(block)
         return NormBins(counts, self.edges, n_rows=n_rows)
+
+    def _squared_norms(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return squared norms of rows, cut to a grid that is fine beside the first edge.
+
+        Sums of squared integers below 2^53 are exact in any order, and others are seen not to
+        be, in any order; those rows, and rows with missing cells, take the longer way.
+        """
+        with np.errstate(all="ignore"):
+            whole = np.multiply(rows, 1 / self._unit, dtype=np.float64)
+            np.trunc(whole, out=whole)
+            squared: npt.NDArray[np.float64] = np.einsum("ij,ij->i", whole, whole)
+            hard = np.flatnonzero(~(squared < _EXACT))
+            squared *= self._unit**2
+        if len(hard):
+            squared[hard] = squared_norms(rows[hard], self.missing)
+        return squared
+
+    @property
+    def _unit(self) -> float:
+        _, exponent = np.frexp(np.sqrt(self.edges[0] / self.n_columns))
+        return float(np.ldexp(1.0, int(exponent) - _GRID_BITS))
