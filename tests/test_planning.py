@@ -110,14 +110,19 @@ def test_a_public_center_shows_more_than_differences():
 
 
 @pytest.mark.parametrize(
-    ("n", "p", "center"),
-    [(20_000, 1000, "learned"), (5000, 200, "learned"), (1500, 200, "differences")],
+    ("n", "p", "pairs", "center"),
+    [
+        (20_000, 1000, 200, "learned"),
+        (5000, 200, 40, "learned"),
+        (1500, 200, 40, "differences"),
+        (20_000, 40, 20, "differences"),
+    ],
 )
-def test_a_plan_says_what_a_release_without_a_center_does(n, p, center):
-    assert dpcov.plan(n=n, p=p, **BUDGET, max_pairs=20).center == center
-    rows = np.zeros((n, p))
-    options = {"mechanism": "pairs", "max_pairs": 20, "seed": 0}
-    assert dpcov.release(rows, **BUDGET, **options).provenance.center == center
+def test_a_plan_says_what_a_release_without_a_center_does(n, p, pairs, center):
+    assert dpcov.plan(n=n, p=p, **BUDGET, max_pairs=pairs).center == center
+    options = {"mechanism": "pairs", "max_pairs": pairs, "seed": 0}
+    release = dpcov.release(np.zeros((n, p), dtype=np.float32), **BUDGET, **options)
+    assert release.provenance.center == center
 
 
 def test_learned_centers_show_more_than_differences_where_they_are_chosen():

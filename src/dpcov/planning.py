@@ -16,11 +16,11 @@ from dpcov.local import Plan as LocalPlan
 from dpcov.mechanisms.outlook import (
     Outlook,
     best_shares,
+    choose_center,
     dense_outlook,
     pairs_outlook,
     typical_row_norm,
 )
-from dpcov.mechanisms.pairs_calibration import choose_center
 from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, PureDP
@@ -225,10 +225,10 @@ def plan(
     promise = ApproxDP(epsilon, delta, relation)
     all_pairs = count_pairs(n_columns)
     wanted = min(n_columns, all_pairs) if max_pairs is None else max_pairs
-    if center is None:
-        center = choose_center(promise, n_rows=n_rows, n_columns=n_columns)
-    center = check_choice("center", center, _CENTERS)
     count = check_count("max_pairs", wanted, low=1, high=all_pairs)
+    if center is None:
+        center = choose_center(promise, n_rows=n_rows, n_columns=n_columns, max_pairs=count)
+    center = check_choice("center", center, _CENTERS)
     outlooks = tuple(
         _outlook(mechanism, promise, n_rows, n_columns, count, center)
         for mechanism in ("dense", "pairs")

@@ -72,7 +72,7 @@ def test_the_noise_of_everything_that_was_released_is_listed():
     listed = [[fact.of for fact in made(make).noise_facts] for make in KINDS]
     assert listed[0] == ["covariance", "variance"]
     assert listed[1] == ["covariance", "variance", "mean"]
-    assert listed[2] == ["selection", "mean sign", "mean co-movement"]
+    assert listed[2] == ["selection", "mean co-movement"]
     assert listed[3] == ["selection", "mean co-movement", "variance"]
 
 

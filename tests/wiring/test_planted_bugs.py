@@ -448,9 +448,9 @@ MEANS_BUGS = {
         LEARNED,
     ),
     "a factor that forgets who is compared with whom": (
-        "privacy.sensitivity:centered_sign_factor",
-        "return one + first + second",
-        "return one + np.maximum(first, second)",
+        "releases.pairs:centered_sign_factor",
+        "away = first + second",
+        "away = np.maximum(first, second)",
         LEARNED | LESS | {"missing": "center"},
     ),
 }

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpcov.columns import Column, Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.pairs_calibration import choose_center
+from dpcov.mechanisms.outlook import choose_center
 from dpcov.mechanisms.radius import PrivateRadius
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP
@@ -134,8 +134,14 @@ class Stated:
     ) -> str:
         """Return what signs are about; if nothing is stated, what shows more."""
         if self.center is None:
-            facts = {"n_columns": n_columns, "rows_per_unit": self.rows_per_unit}
-            return choose_center(promise, n_rows=n_rows, on_workers=on_workers, **facts)
+            return choose_center(
+                promise,
+                n_rows=n_rows,
+                n_columns=n_columns,
+                max_pairs=self.max_pairs,  # type: ignore[arg-type]  # checked before
+                rows_per_unit=self.rows_per_unit,
+                on_workers=on_workers,
+            )
         return self.center if _is_word(self.center) else "public"
 
     def _refuse(self, names: Sequence[str], why: str) -> None:

@@ -11,18 +11,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.detection import dense_detectable, pairs_detectable
-from dpcov.mechanisms.pairs_calibration import PairsCalibration, calibrate_pairs
+from dpcov.mechanisms.pairs_calibration import (
+    PairsCalibration,
+    calibrate_pairs,
+    finds_centers,
+)
 from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, Neighbors
 
 __all__ = [
     "Outlook",
     "best_shares",
+    "choose_center",
     "choose_mechanism",
     "dense_outlook",
     "pairs_outlook",
     "typical_row_norm",
 ]
+
+# On twenty real tables, differences that show correlations of 0.2 or less were no worse.
+_STRONG = 0.2
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,37 @@ def _noise_of_centers(calibration: PairsCalibration) -> tuple[float, float]:
         return 1.0, 0.0
     squared = min(0.5, calibration.typical_mean_sign**2)
     return 1 / (1 - squared), min(squared, calibration.mean_sign_noise**2)
+
+
+def choose_center(
+    promise: ApproxDP,
+    *,
+    n_rows: int | None,
+    n_columns: int,
+    max_pairs: int,
+    rows_per_unit: int = 1,
+    on_workers: bool = False,
+) -> str:
+    """Return what signs are best about if no center is stated, from public facts alone.
+
+    Differences of rows make half the terms, and keep not all promises. But where they show weak
+    correlations anyway they measure better: signs about a center know no more of a cell than its
+    side, and say less of columns that are skewed or have few values. So centers are learned where
+    differences show strong correlations alone, unless there is so much noise that centers would
+    not be found. Rows of an unknown number can be read once: that is enough for differences.
+    """
+    if promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1 or on_workers:
+        return "learned"
+    if n_rows is None or not finds_centers(promise, n_rows=n_rows, n_columns=n_columns):
+        return "differences"
+    outlook = pairs_outlook(
+        promise,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        max_pairs=max_pairs,
+        center="differences",
+    )
+    return "learned" if outlook.shown_half > _STRONG else "differences"
 
 
 def best_shares(

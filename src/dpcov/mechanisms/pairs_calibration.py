@@ -35,8 +35,8 @@ __all__ = [
     "FINER_BITS",
     "PairsCalibration",
     "calibrate_pairs",
-    "choose_center",
     "default_shares",
+    "finds_centers",
 ]
 
 CENTERS = ("public", "differences", "learned")
@@ -227,28 +227,12 @@ def calibrate_pairs(
     return replace(made, events=_events(made, rho))
 
 
-def choose_center(
-    promise: ApproxDP,
-    *,
-    n_rows: int | None,
-    n_columns: int,
-    rows_per_unit: int = 1,
-    on_workers: bool = False,
-) -> str:
-    """Return what shows more without a stated center, from public facts alone.
-
-    Differences of rows make half the terms, and keep not all promises. Centers are learned unless
-    there is so much noise that some of them would not be found. Where the number of rows is
-    not known they can be read once only: that is enough for differences.
-    """
-    if promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1 or on_workers:
-        return "learned"
-    if n_rows is None:
-        return "differences"
+def finds_centers(promise: ApproxDP, *, n_rows: int, n_columns: int) -> bool:
+    """Return whether there is so little noise that a search for a center does not go astray."""
     rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
     apart = sign_sensitivity(promise.neighbors)
     noise = _noise_of_one(_CENTERS_SHARE * rho, apart, n_rows=n_rows, n_columns=n_columns)
-    return "learned" if noise <= _MOST_ASTRAY else "differences"
+    return noise <= _MOST_ASTRAY
 
 
 def default_shares(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpcov.mechanisms.pairs_calibration import FINER_BITS
 from dpcov.privacy import Neighbors
-from dpcov.privacy.sensitivity import centered_sign_factor
+from dpcov.releases.pairs import centered_sign_factor
 from dpcov.sensitive.sums.signs import CoMovement
 
 __all__ = ["MEAN_BITS", "CenteredSums", "PlainSums"]

@@ -6,7 +6,6 @@ post-processing of a release and costs no privacy.
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +66,8 @@ class PairsEstimate(CovarianceEstimate):
     r = sin(π m / 2), exactly so for elliptical laws such as the Gaussian and Student's t
     (Greiner 1909; Lindskog, McNeil and Schmock 2003), whatever the scales are. For other
     laws r is a rank-like measure of association. About learned centers m is the correlation of
-    the signs: their noisy means are taken out.
+    the signs: their noisy means are taken out. Columns that are seen to have few values count as
+    their signs: r = m for two of them, √(2/π) sin(π m / 2) for one.
     """
 
     release: PairsRelease
@@ -187,14 +187,14 @@ class PairsEstimate(CovarianceEstimate):
     @cached_property
     def pair_correlation(self) -> Array:
         """The correlation of each released pair, before any selection or repair."""
-        return _correlations(self._signs)
+        return self._signs.correlations(self._signs.values)
 
     @cached_property
     def pair_standard_error(self) -> Array:
         """The standard error of each of these: privacy noise plus sampling (delta method)."""
         mean, sd = np.clip(np.abs(self._signs.values), 0.0, 1.0), self._signs.sd
         # The sine is flat at 1, where noise often leads: take its slope one sd before.
-        slope = math.pi / 2 * np.cos(math.pi / 2 * np.minimum(mean, np.maximum(0.0, 1 - sd)))
+        slope = self._signs.slopes(np.minimum(mean, np.maximum(0.0, 1 - sd)))
         result: Array = slope * sd
         return result
 
@@ -220,7 +220,7 @@ class PairsEstimate(CovarianceEstimate):
         # On the scale of the signs, where the noise is; the sine is monotone.
         margin = interval_width(level) * self._signs.sd
         ends = (self._signs.values - margin, self._signs.values + margin)
-        low, high = (np.sin(math.pi / 2 * np.clip(end, -1.0, 1.0)) for end in ends)
+        low, high = (self._signs.correlations(end) for end in ends)
         return low, high
 
     def _find_trusted(
@@ -283,7 +283,9 @@ def estimate_pairs(
     signs = sign_correlations(release)
     _, surest = _test(signs, release.n_columns)
     kept = surest <= fdr
-    correlation = _repaired(_sparse_correlation(release, _correlations(signs), kept), psd)
+    correlation = _repaired(
+        _sparse_correlation(release, signs.correlations(signs.values), kept), psd
+    )
     deviation = _deviations(release)
     entries = correlation.tocoo()
     entries.data *= deviation[entries.row] * deviation[entries.col]
@@ -298,11 +300,6 @@ def estimate_pairs(
     return PairsEstimate(
         release=release, covariance_sparse=entries.tocsr(), kept=kept, fdr=fdr, psd=psd
     )
-
-
-def _correlations(signs: SignCorrelations) -> Array:
-    result: Array = np.sin(math.pi / 2 * np.clip(signs.values, -1.0, 1.0))
-    return result
 
 
 def _test(signs: SignCorrelations, n_columns: int) -> tuple[Array, Array]:

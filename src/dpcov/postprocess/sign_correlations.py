@@ -6,21 +6,26 @@ centers taken into account. Post-processing: it costs no privacy.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.detection import pairs_detectable
-from dpcov.privacy import Neighbors
+from dpcov.privacy import Gaussian, Neighbors, sign_sensitivity
 from dpcov.releases.pairs import MeanSigns, PairsRelease
 
 __all__ = ["SignCorrelations", "detectable_correlation", "sign_correlations"]
 
 # A sign that is nearly always the same says little: its variance is taken to be no smaller.
 _LEAST_VARIANCE = 1 / 16
+# In simulations, one search in a thousand is so many standard errors astray.
+_ASTRAY = 5.0
+_FEW = 0.02
 
 Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +33,34 @@ class SignCorrelations:
     """The noisy correlation of the signs of each released pair, which noise may lead beyond ±1.
 
     `sd` is its standard error, `null_sd` the one it would have if the columns were unrelated.
+    `few` counts the columns of a pair that are seen to have few values.
     """
 
     values: Array
     sd: Array
     null_sd: Array
+    few: Integers
+
+    def correlations(self, signs: Array) -> Array:
+        """Return the correlation of each pair, if that of its signs were this.
+
+        sin(π/2 · that of signs) for two continuous columns. A column of two values is its sign:
+        for two of them it is that of the signs itself; for one, Gaussian cut at its median, it
+        is √(2/π) of the first.
+        """
+        inside = np.clip(signs, -1.0, 1.0)
+        curved = np.sin(math.pi / 2 * inside)
+        cut = math.sqrt(2 / math.pi)
+        result: Array = np.choose(self.few, [curved, cut * curved, inside])
+        return result
+
+    def slopes(self, signs: Array) -> Array:
+        """Return the derivative of that."""
+        inside = np.clip(signs, -1.0, 1.0)
+        curved = math.pi / 2 * np.cos(math.pi / 2 * inside)
+        cut = math.sqrt(2 / math.pi)
+        result: Array = np.choose(self.few, [curved, cut * curved, np.ones_like(inside)])
+        return result
 
 
 def sign_correlations(release: PairsRelease) -> SignCorrelations:
@@ -47,8 +75,9 @@ def sign_correlations(release: PairsRelease) -> SignCorrelations:
     if release.mean_signs is None:
         inside = np.clip(co_movement, -1.0, 1.0)
         sampling = (1 - inside**2) / n_terms
+        none = np.zeros(len(co_movement), dtype=np.int64)
         return SignCorrelations(
-            co_movement, np.sqrt(sampling + noise), np.sqrt(1 / n_terms + noise)
+            co_movement, np.sqrt(sampling + noise), np.sqrt(1 / n_terms + noise), none
         )
     means, error = release.mean_signs.values, release.mean_signs.noise_scale
     variance = _variances(release.mean_signs)
@@ -66,6 +95,7 @@ def sign_correlations(release: PairsRelease) -> SignCorrelations:
         values,
         np.sqrt((sampling + left) / (a * b) + of_scale),
         np.sqrt((unrelated + left) / (a * b)),
+        _have_few_values(release, release.mean_signs)[release.pairs.T].sum(axis=0),
     )
 
 
@@ -84,6 +114,20 @@ def detectable_correlation(release: PairsRelease) -> float:
         selection_scale=factor * release.provenance.selection_scale,
         noise_scale=float(np.hypot(factor * release.noise_scale, left)),
     )
+
+
+def _have_few_values(release: PairsRelease, signs: MeanSigns) -> Integers:
+    """Return 1 where a mean sign is farther from zero than the search for a median explains.
+
+    Then many cells are at one value, at which no center can cut them.
+    """
+    made = release.provenance
+    apart = sign_sensitivity(made.calibrated_for.neighbors) * made.rows_per_unit
+    (step,) = (event for event in release.events if event.name == "centers")
+    multiplier = step.multiplier if isinstance(step, Gaussian) else 0.0
+    one = multiplier * apart * math.sqrt(release.n_columns) / release.n_terms
+    astray = _ASTRAY * math.hypot(2 * one, signs.noise_scale)
+    return (np.abs(signs.values) > max(astray, _FEW)).astype(np.int64)
 
 
 def _variances(signs: MeanSigns) -> Array:

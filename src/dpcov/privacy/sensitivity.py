@@ -6,16 +6,11 @@ Owns the geometry of the sum of outer products. Pure mathematics: no data.
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from dpcov.parameters import check_number
 from dpcov.privacy.promise import Neighbors
 
 __all__ = [
-    "centered_sign_factor",
     "frobenius_sensitivity",
     "sign_sensitivity",
     "squared_cell_sensitivity",
@@ -23,8 +18,6 @@ __all__ = [
     "squared_place_sensitivity",
     "squared_unit_sensitivity",
 ]
-
-Numbers = npt.NDArray[Any]
 
 
 def squared_unit_sensitivity(neighbors: Neighbors) -> int:
@@ -82,29 +75,6 @@ def sign_sensitivity(neighbors: Neighbors) -> int:
     (2, 1)
     """
     return 1 if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE else 2
-
-
-def centered_sign_factor(
-    neighbors: Neighbors, first: Numbers, second: Numbers, *, one: int
-) -> Numbers:
-    """Return how much farther a centered product of signs moves than a plain one, times `one`.
-
-    `first` and `second` are the sizes of what is subtracted from the two signs, times `one`.
-
-    Notes
-    -----
-    Claim P31. For signs s, t in [−1, 1], (s − a)(t − b) lies in an interval of length
-    2 (1 + max(|a|, |b|)), and differs from ab by at most 1 + |a| + |b|. Plain products move by
-    2 when a row is replaced, and by 1 when a row without signs takes its place.
-
-    Examples
-    --------
-    >>> centered_sign_factor(Neighbors.REPLACE, np.array([2]), np.array([5]), one=10)
-    array([15])
-    """
-    if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
-        return one + first + second
-    return one + np.maximum(first, second)
 
 
 def squared_cell_sensitivity(

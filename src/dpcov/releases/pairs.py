@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,7 @@ import numpy.typing as npt
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
-from dpcov.privacy import ApproxDP, Event
-from dpcov.privacy.sensitivity import centered_sign_factor
+from dpcov.privacy import ApproxDP, Event, Neighbors
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
@@ -32,7 +31,14 @@ from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, ch
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
 
-__all__ = ["PAIRS", "MeanSigns", "PairsProvenance", "PairsRelease", "Variances"]
+__all__ = [
+    "PAIRS",
+    "MeanSigns",
+    "PairsProvenance",
+    "PairsRelease",
+    "Variances",
+    "centered_sign_factor",
+]
 
 PAIRS = "pairs: noisy top-k of sign co-movements, rounded Gaussian values"
 """The name of the mechanism that releases the strongest pairs."""
@@ -352,3 +358,28 @@ replace-one neighbors)
             f"PairsRelease({len(self.pairs)} of {self.n_pairs} pairs, "
             f"{self.n_rows} rows × {self.n_columns} columns, {self.promise})"
         )
+
+
+def centered_sign_factor(
+    neighbors: Neighbors, first: npt.NDArray[Any], second: npt.NDArray[Any], *, one: int
+) -> npt.NDArray[Any]:
+    """Return how much farther a centered product of signs moves than a plain one, times `one`.
+
+    `first` and `second` are the sizes of what is subtracted from the two signs, times `one`.
+
+    Notes
+    -----
+    Claim P31. For signs s, t in [−1, 1], (s − a)(t − b) lies in an interval of length
+    2 (1 + max(|a|, |b|)), and differs from ab by at most 1 + |a| + |b|. Plain products move by
+    2 when a row is replaced, and by 1 when a row without signs takes its place.
+
+    Examples
+    --------
+    >>> centered_sign_factor(Neighbors.REPLACE, np.array([2]), np.array([5]), one=10)
+    array([15])
+    """
+    away = first + second
+    if Neighbors.parse(neighbors) is not Neighbors.ADD_REMOVE:
+        away = np.maximum(first, second)
+    result: npt.NDArray[Any] = one + away
+    return result
