@@ -37,6 +37,7 @@ MEASURES = {
     "tails": {"row_norm": 3.0, "heavy_tails": True},
     "facts": {"columns": {name: {"lower": -2.0, "upper": 2.5} for name in NAMES}},
     "pairs": {"mechanism": "pairs", "max_pairs": 3, "center": 0.1},
+    "centers": {"mechanism": "pairs", "max_pairs": 3, "center": "learned"},
     "variances": {
         "mechanism": "pairs",
         "max_pairs": 3,
@@ -83,7 +84,7 @@ def test_a_release_has_the_same_bytes_from_dask_as_from_numpy(measure, tmp_path)
 
 
 @pytest.mark.claim("P7")
-@pytest.mark.parametrize("measure", ["moments", "scales", "mean", "pairs"])
+@pytest.mark.parametrize("measure", ["moments", "scales", "mean", "pairs", "centers"])
 def test_a_release_of_units_has_the_same_bytes_from_dask(measure, tmp_path):
     table = FRAME.assign(who=WHO)
     options = {**BUDGET, **UNITS, **MEASURES[measure]}
@@ -145,6 +146,11 @@ def test_differences_of_rows_are_refused_before_anything_is_read(options, table,
     engine = "dask" if table is ROWS else None
     with pytest.raises(ParameterError, match="ifferences of rows"):
         dpcov.release(table, engine=engine, **BUDGET, **options)
+
+
+def test_pairs_without_a_center_learn_one_on_workers():
+    options = {"mechanism": "pairs", "max_pairs": 3} | BUDGET
+    assert dpcov.release(dask_frame(3), **options).provenance.center == "learned"
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_read(monkeypatch):

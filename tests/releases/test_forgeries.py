@@ -25,6 +25,12 @@ MADE = {
     },
     "units": {"unit": "x0", "rows_per_unit": 3},
     "pairs": {"mechanism": "pairs", "max_pairs": 3, "row_norm": None},
+    "learned centers": {
+        "mechanism": "pairs",
+        "max_pairs": 3,
+        "row_norm": None,
+        "center": "learned",
+    },
     "pairs with variances": {"mechanism": "pairs", "max_pairs": 2, "cell_bound": 2.0},
 }
 
@@ -236,6 +242,15 @@ FORGERIES = [
     ("pairs", provenance(events=[])),
     ("pairs", more({"kind": "selection", "name": "selection", "range": 1e-9, "count": 3})),
     ("pairs", event("values", multiplier=lambda m: m * (1 - TINY))),
+    ("learned centers", drop("centers")),
+    ("learned centers", drop("signs")),
+    ("learned centers", event("signs", multiplier=lambda m: m * (1 + TINY))),
+    ("learned centers", event("signs", multiplier=lambda m: m * (1 - TINY))),
+    ("learned centers", event("centers", multiplier=lambda m: m * 0.99)),
+    ("learned centers", state(mean_signs=None)),
+    ("learned centers", state(mean_signs={"noise_scale": 1e-9})),
+    ("learned centers", provenance(center="public")),
+    ("pairs", provenance(center="learned")),
     ("pairs with variances", provenance(selection_scale=0.0)),
     ("pairs with variances", event("selection", count=lambda count: 1)),
     ("pairs with variances", event("selection", range=lambda r: r * (1 - TINY))),
