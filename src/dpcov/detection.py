@@ -52,6 +52,7 @@ def dense_detectable(
     return (bonferroni_cutoff(n_columns) + float(ndtri(power))) * sd
 
 
+@np.errstate(all="ignore")  # chances that vanish are zero, whatever a caller does about underflow
 def pairs_detectable(
     *,
     n_columns: int,

@@ -53,9 +53,9 @@ class Plan:
     20000 rows × 1000 columns, (1, 1e-06)-differential privacy, replace-one neighbors
     mechanism   noise   shown 1 in 2   shown 9 in 10
     dense       0.233           none            none
-    pairs      0.0285          0.225           0.263
-    Use mechanism='pairs' with max_pairs=200: a correlation of 0.23 will be shown with \
-probability one half, one of 0.26 with probability 0.9.
+    pairs      0.0212           0.13           0.158
+    Use mechanism='pairs' with max_pairs=200, center='learned': a correlation of 0.13 will be \
+shown with probability one half, one of 0.16 with probability 0.9.
     """
 
     n_rows: int

@@ -54,8 +54,16 @@ OPTIONS = {
     "pairs of differences": {
         "mechanism": "pairs",
         "max_pairs": 1,
+        "center": "differences",
         "row_norm": 1.0,
         "cell_bound": 1.0,
+    },
+    "pairs by the rule": {"mechanism": "pairs", "max_pairs": 1},
+    "pairs about learned centers": {
+        "mechanism": "pairs",
+        "max_pairs": 1,
+        "center": "learned",
+        "row_norm": 1.0,
     },
     "unit": {"row_norm": 1.0, "unit": "x0", "rows_per_unit": 2},
     "unit and mean": {"row_norm": 1.0, "unit": "x0", "rows_per_unit": 1, "center": "private"},

@@ -72,7 +72,8 @@ def plan(
 def _advice(made: dpcov.Plan) -> str:
     """Return the advice with the options of the command in it."""
     return made.advice.replace(
-        f"Use mechanism='pairs' with max_pairs={made.max_pairs}", f"Use --pairs {made.max_pairs}"
+        f"Use mechanism='pairs' with max_pairs={made.max_pairs}, center={made.center!r}",
+        f"Use --pairs {made.max_pairs}",
     ).replace("Use mechanism='dense'", "Release all pairs, without --pairs")
 
 

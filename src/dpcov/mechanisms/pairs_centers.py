@@ -40,6 +40,7 @@ def passes(n_columns: int) -> int:
     return 1 if ruler_bits(n_columns) >= _FINE_BITS else 2
 
 
+@np.errstate(all="ignore")  # whatever a caller does about underflow
 def learn_centers(
     rows: Rows, scale: int, *, missing: Missing, engine: Engine, stream: RandomStream
 ) -> Array:
