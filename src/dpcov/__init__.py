@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.version import __version__
 
 if TYPE_CHECKING:
-    from dpcov import errors, local, norms, paper, plot, privacy, report
+    from dpcov import errors, local, norms, paper, plot, privacy, publication
     from dpcov.columns import Column, Columns, Units
     from dpcov.estimator import SparseCovariance
     from dpcov.mechanisms.door import release
@@ -49,8 +49,8 @@ __all__ = [
     "plan",
     "plot",
     "privacy",
+    "publication",
     "release",
-    "report",
 ]
 
 _HOME = {
@@ -76,7 +76,7 @@ _HOME = {
     "plot": "dpcov.plot",
     "privacy": "dpcov.privacy",
     "release": "dpcov.mechanisms.door",
-    "report": "dpcov.report",
+    "publication": "dpcov.publication",
 }
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import dpcov
 from cli.runner import invoke
-from dpcov.report import write_folder
-from report import forger, releases
+from dpcov.publication import write_folder
+from publication import forger, releases
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 

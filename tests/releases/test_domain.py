@@ -7,8 +7,8 @@ import pytest
 
 import dpcov
 from dpcov import local
-from dpcov.report import card_to_markdown, make_card, registry_entry
-from dpcov.report.html import render_report
+from dpcov.publication import card_to_markdown, make_card, registry_entry
+from dpcov.publication.html import render_page
 
 pytestmark = [
     pytest.mark.claim("P8"),
@@ -45,7 +45,7 @@ def described(make, missing):
         "words": release.promise.in_words,
         "card": card["guarantee"]["in_words"],
         "card.md": card_to_markdown(card),
-        "page": render_report(release, estimate),
+        "page": render_page(release, estimate),
         "registry": str(registry_entry(card)),
     }
     return {where: " ".join(text.split()) for where, text in said.items()}

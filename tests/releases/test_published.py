@@ -9,7 +9,7 @@ import pytest
 import dpcov
 from dpcov.errors import ParameterError
 from dpcov.releases.published import Published
-from report import releases
+from publication import releases
 
 KINDS = [releases.dense, releases.learned, releases.pairs, releases.pairs_with_variances]
 

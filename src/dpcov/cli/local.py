@@ -32,7 +32,7 @@ from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, tell
 from dpcov.columns.limits import MOST_BYTES
 from dpcov.errors import ParameterError, PlanError
-from dpcov.report.folder import Identity
+from dpcov.publication.folder import Identity
 from dpcov.writing import check_apart
 
 __all__ = ["local"]

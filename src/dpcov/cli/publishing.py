@@ -14,11 +14,11 @@ from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
 from dpcov.parameters import check_number
+from dpcov.publication.card import check_date
+from dpcov.publication.folder import Identity, check_extras, fill_folder
+from dpcov.publication.replacement import Aside, write_aside
+from dpcov.publication.verification import read_card
 from dpcov.releases import AnyRelease
-from dpcov.report.card import check_date
-from dpcov.report.folder import Identity, check_extras, fill_folder
-from dpcov.report.replacement import Aside, write_aside
-from dpcov.report.verification import read_card
 from dpcov.writing import check_apart
 
 __all__ = ["publish", "write_and_say"]

@@ -32,7 +32,7 @@ from dpcov.cli.options import (
 from dpcov.cli.publishing import publish
 from dpcov.cli.terminal import guarded
 from dpcov.columns.missing import Missing
-from dpcov.report.folder import Identity
+from dpcov.publication.folder import Identity
 
 __all__ = ["release"]
 
@@ -137,7 +137,7 @@ def release(
     """Publish the covariance of a table. Spends the privacy budget.
 
     Writes a folder: release.npz, covariance.csv and .parquet, edges.csv, card.json, card.md,
-    report.html.
+    page.html.
 
     Example: dpcov release survey.csv --columns columns.toml --epsilon 1 --delta 1e-6 --out survey/
     """

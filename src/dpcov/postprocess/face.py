@@ -174,7 +174,7 @@ class CovarianceEstimate(ABC):
 
     @cached_property
     def _found(self) -> dict[tuple[float, ...], Any]:
-        # Asked for by every table, picture and text of a report, at the same rate.
+        # Asked for by every table, picture and text of a page, at the same rate.
         return {}
 
     def edges(self, fdr: float = 0.1) -> Edges:
