@@ -170,7 +170,7 @@ def test_the_local_model_needs_as_many_people_as_its_own_plan_says():
     from dpcov.mechanisms.outlook import typical_row_norm
 
     plan = dpcov.plan(n=10**6, p=20, epsilon=2.0, neighbors="local")
-    reports = dpcov.local.Plan(
+    reports = dpcov.local.CollectionPlan(
         columns=[f"x{i}" for i in range(20)], row_norm=typical_row_norm(20), epsilon=2.0
     )
     assert plan.rows_needed(0.2) == pytest.approx(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dpcov.bisection import smallest_count
 from dpcov.detection import dense_detectable
 from dpcov.errors import ParameterError
-from dpcov.local import Plan as LocalPlan
+from dpcov.local import CollectionPlan
 from dpcov.mechanisms.outlook import (
     Outlook,
     best_shares,
@@ -251,7 +251,7 @@ def _local_plan(n_people: int, n_columns: int, epsilon: float, delta: float | No
 def _local_outlook(
     mechanism: str, promise: ApproxDP | PureDP, n_people: int, n_columns: int
 ) -> Outlook:
-    reports = LocalPlan(
+    reports = CollectionPlan(
         columns=[f"x{place}" for place in range(n_columns)],
         row_norm=typical_row_norm(n_columns),
         epsilon=promise.epsilon,

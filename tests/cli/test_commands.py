@@ -397,8 +397,8 @@ def test_a_hostile_name_cannot_steer_the_terminal(tmp_path):
 def test_a_plan_of_reports_takes_public_facts(tmp_path):
     (tmp_path / "c.toml").write_text('[columns."a"]\nlower = 0\nupper = 10\n')
     result = run("local", "plan", "--columns", tmp_path / "c.toml", "--epsilon", 2)
-    plan = dpcov.local.Plan.from_json(result.stdout)
-    assert (plan.columns, plan.shift, plan.scale) == (("a",), (5.0,), (5.0,))
+    plan = dpcov.local.CollectionPlan.from_json(result.stdout)
+    assert (plan.columns, plan.center, plan.scale) == (("a",), (5.0,), (5.0,))
 
 
 def test_a_report_of_one_person_for_another_plan_is_refused(tmp_path):

@@ -21,7 +21,7 @@ from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.local import cap as device
 from dpcov.local import expansion
-from dpcov.privacy import Cap, cap_epsilon, plan_cap
+from dpcov.privacy import Cap, calibrate_cap, cap_epsilon
 from dpcov.privacy.cap import COIN, MAX_COLUMNS, _distance
 from dpcov.sensitive.sums.rows import quantize_rows
 
@@ -73,7 +73,7 @@ def test_every_seed_of_a_toy_generator_is_within_the_promise(monkeypatch):
 @pytest.mark.claim("P14")
 def test_uneven_caps_cost_what_the_claim_says():
     # Few seeds of the real generator: the share of seeds in a cap depends on the row.
-    seeds, cap = all_seeds(2048), plan_cap(epsilon=1.0, n_columns=1)
+    seeds, cap = all_seeds(2048), calibrate_cap(epsilon=1.0, n_columns=1)
     q = cap.inside
     laws, distance = [], 0.0
     for step in range(0, SEEDS, 4):
@@ -125,7 +125,7 @@ class CountingStream:
 
 @pytest.mark.claim("P14")
 def test_the_work_of_a_device_depends_on_neither_row_nor_coin():
-    cap = plan_cap(epsilon=2.0, n_columns=3)
+    cap = calibrate_cap(epsilon=2.0, n_columns=3)
     counts = set()
     for row in (np.eye(4)[0], np.full(4, 0.5), np.eye(4)[3]):
         for seed in range(100):
@@ -144,7 +144,7 @@ def test_a_device_goes_on_when_no_seed_will_do(monkeypatch):
 
 # --- The audit -----------------------------------------------------------------------------
 
-CAP = plan_cap(epsilon=1.0, n_columns=2)
+CAP = calibrate_cap(epsilon=1.0, n_columns=2)
 RUNS = 150_000
 X, Y = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 
@@ -265,7 +265,7 @@ def test_the_share_of_seeds_in_a_cap_does_not_depend_on_the_row(row):
 
 @pytest.mark.claim("P14")
 def test_the_payment_covers_all_terms_at_a_thousand_columns():
-    cap = plan_cap(epsilon=1.0, n_columns=1000)
+    cap = calibrate_cap(epsilon=1.0, n_columns=1000)
     bare = math.log(cap.coin / (COIN - cap.coin)) + math.log((1 - cap.inside) / cap.inside)
     assert 0 < cap_epsilon(cap, n_columns=1000) - bare < 1e-10
 
@@ -285,7 +285,7 @@ class LoadedCoin:
 @pytest.mark.claim("P14")
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_the_coin_falls_inside_exactly_as_often_as_planned(epsilon):
-    cap = plan_cap(epsilon=epsilon, n_columns=3)
+    cap = calibrate_cap(epsilon=epsilon, n_columns=3)
     unit = np.array([0.6, 0.0, 0.0, 0.8])
     coins = (0, cap.coin - 1, cap.coin, COIN - 1)
     expected = [True, True, False, False]
@@ -297,7 +297,7 @@ def test_the_coin_falls_inside_exactly_as_often_as_planned(epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
 def test_the_gain_is_the_second_moment_of_what_is_sent(epsilon):
-    cap = plan_cap(epsilon=epsilon, n_columns=10)
+    cap = calibrate_cap(epsilon=epsilon, n_columns=10)
     t, p = mpmath.mpf(cap.threshold), mpmath.mpf(cap.coin) / COIN
     with mpmath.workdps(30):
         q = mpmath.erfc(t / mpmath.sqrt(2))
@@ -334,8 +334,10 @@ def test_a_plan_refuses_a_coin_that_hardly_leans_at_a_tiny_epsilon():
     cap = barely_more_than_its_share()
     needed = cap_epsilon(cap, n_columns=MAX_COLUMNS)
     with pytest.raises(ParameterError, match="do not pay"):
-        local.Plan(columns=names, row_norm=1.0, epsilon=0.9 * needed, constants=cap)
-    assert local.Plan(columns=names, row_norm=1.0, epsilon=needed, constants=cap).cap == cap
+        local.CollectionPlan(columns=names, row_norm=1.0, epsilon=0.9 * needed, constants=cap)
+    assert (
+        local.CollectionPlan(columns=names, row_norm=1.0, epsilon=needed, constants=cap).cap == cap
+    )
 
 
 @pytest.mark.claim("P14")
@@ -366,7 +368,7 @@ class Steps:
 
 @pytest.mark.claim("P14")
 def test_the_work_is_the_same_when_the_seeds_take_several_chunks():
-    cap = plan_cap(epsilon=1.0, n_columns=1000)
+    cap = calibrate_cap(epsilon=1.0, n_columns=1000)
     assert cap.steady_tries * 1001 > 2 * device._ENTRIES
     works = set()
     for place in (0, 500, 1000):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.privacy import Cap, cap_epsilon, plan_cap
+from dpcov.privacy import Cap, calibrate_cap, cap_epsilon
 from dpcov.privacy import cap as cap_module
 from dpcov.privacy.cap import COIN
 from wiring.planting import plant
@@ -20,14 +20,14 @@ sizes = st.integers(1, 2**16)
 @pytest.mark.claim("P14")
 @given(epsilons, sizes)
 def test_the_constants_pay_for_the_promise_and_hardly_more(epsilon, n_columns):
-    cap = plan_cap(epsilon=epsilon, n_columns=n_columns)
+    cap = calibrate_cap(epsilon=epsilon, n_columns=n_columns)
     assert epsilon * (1 - 2e-5) < cap_epsilon(cap, n_columns=n_columns) <= epsilon
 
 
 @pytest.mark.claim("P14")
 @given(epsilons, sizes)
 def test_the_ratio_of_probabilities_is_below_the_promise_in_forty_digits(epsilon, n_columns):
-    cap = plan_cap(epsilon=epsilon, n_columns=n_columns)
+    cap = calibrate_cap(epsilon=epsilon, n_columns=n_columns)
     with mpmath.workdps(40):
         q = mpmath.erfc(mpmath.mpf(cap.threshold) / mpmath.sqrt(2))
         p = mpmath.mpf(cap.coin) / COIN
@@ -38,7 +38,7 @@ def test_the_ratio_of_probabilities_is_below_the_promise_in_forty_digits(epsilon
 @pytest.mark.claim("P14")
 @given(st.floats(0.01, 20), sizes)
 def test_a_coin_that_is_larger_by_a_thousandth_is_refused(epsilon, n_columns):
-    cap = plan_cap(epsilon=epsilon, n_columns=n_columns)
+    cap = calibrate_cap(epsilon=epsilon, n_columns=n_columns)
     larger = Cap(cap.threshold, COIN - math.floor((COIN - cap.coin) * 0.999))
     assert cap_epsilon(larger, n_columns=n_columns) > epsilon
 
@@ -48,14 +48,14 @@ def test_a_coin_that_is_larger_by_a_thousandth_is_refused(epsilon, n_columns):
     [(0.5, 1.1245, 14.3), (1, 1.2552, 3.02), (2, 1.5298, 0.557), (4, 2.0968, 0.087)],
 )
 def test_known_thresholds_and_variances(epsilon, threshold, variance):
-    cap = plan_cap(epsilon=epsilon, n_columns=100)
+    cap = calibrate_cap(epsilon=epsilon, n_columns=100)
     assert cap.threshold == pytest.approx(threshold, abs=1e-3)
     assert cap.variance == pytest.approx(variance, rel=6e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1, 2, 4, 7])
 def test_no_other_threshold_has_less_variance(epsilon):
-    best = plan_cap(epsilon=epsilon, n_columns=10)
+    best = calibrate_cap(epsilon=epsilon, n_columns=10)
 
     def variance(threshold):
         q = math.erfc(threshold / math.sqrt(2))
@@ -67,26 +67,26 @@ def test_no_other_threshold_has_less_variance(epsilon):
 
 
 def test_the_threshold_is_bounded_so_that_devices_find_a_seed():
-    assert plan_cap(epsilon=20, n_columns=10).threshold == 3.0
-    assert plan_cap(epsilon=20, n_columns=10).steady_tries < 10_000
+    assert calibrate_cap(epsilon=20, n_columns=10).threshold == 3.0
+    assert calibrate_cap(epsilon=20, n_columns=10).steady_tries < 10_000
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, 20.1, math.nan, math.inf, "1", None, True])
 def test_an_impossible_epsilon_is_refused(epsilon):
     with pytest.raises(ParameterError, match="epsilon must"):
-        plan_cap(epsilon=epsilon, n_columns=10)
+        calibrate_cap(epsilon=epsilon, n_columns=10)
 
 
 @pytest.mark.claim("P14")
 def test_an_epsilon_that_cannot_pay_for_the_generator_is_refused():
     with pytest.raises(ParameterError, match="too small to pay"):
-        plan_cap(epsilon=1e-12, n_columns=1000)
+        calibrate_cap(epsilon=1e-12, n_columns=1000)
 
 
 @pytest.mark.parametrize("n_columns", [0, 2**16 + 1, 2.0])
 def test_an_impossible_number_of_columns_is_refused(n_columns):
     with pytest.raises(ParameterError, match="n_columns"):
-        plan_cap(epsilon=1.0, n_columns=n_columns)
+        calibrate_cap(epsilon=1.0, n_columns=n_columns)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def unpaid():
     broken = []
     with mpmath.workdps(40):
         for epsilon, n_columns in PAID:
-            cap = plan_cap(epsilon=epsilon, n_columns=n_columns)
+            cap = calibrate_cap(epsilon=epsilon, n_columns=n_columns)
             worst = worst_epsilon(cap, n_columns)
             if worst > epsilon or worst > cap_epsilon(cap, n_columns=n_columns):
                 broken.append((epsilon, n_columns))
@@ -151,7 +151,7 @@ def unreserved():
     with mpmath.workdps(40):
         for step in range(1, 200):
             epsilon = step / 20
-            cap = plan_cap(epsilon=epsilon, n_columns=10)
+            cap = calibrate_cap(epsilon=epsilon, n_columns=10)
             q = mpmath.erfc(mpmath.mpf(cap.threshold) / mpmath.sqrt(2))
             p = mpmath.mpf(cap.coin) / COIN
             reserved = epsilon - mpmath.log(p / q * (1 - q) / (1 - p))
@@ -184,12 +184,14 @@ def test_a_billionth_of_epsilon_is_kept_for_the_generator_and_floating_point():
 )
 def test_a_cap_that_pays_for_less_fails_the_same_test(monkeypatch, where, old, new):
     plant(monkeypatch, f"privacy.cap:{where}", old, new)
-    for name in ("cap_epsilon", "plan_cap"):
+    for name in ("cap_epsilon", "calibrate_cap"):
         monkeypatch.setitem(globals(), name, getattr(cap_module, name))
     assert unpaid()
 
 
 def test_a_coin_that_leaves_less_fails_the_same_test(monkeypatch):
-    plant(monkeypatch, "privacy.cap:plan_cap", "_PAYMENT * epsilon", "0.5 * _PAYMENT * epsilon")
-    monkeypatch.setitem(globals(), "plan_cap", cap_module.plan_cap)
+    plant(
+        monkeypatch, "privacy.cap:calibrate_cap", "_PAYMENT * epsilon", "0.5 * _PAYMENT * epsilon"
+    )
+    monkeypatch.setitem(globals(), "calibrate_cap", cap_module.calibrate_cap)
     assert unreserved()

@@ -93,8 +93,8 @@ def test_a_promise_for_units_stays_one():
 
 def test_reports_of_the_local_model_compose():
     plans = [
-        dpcov.local.Plan(columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="cap"),
-        dpcov.local.Plan(
+        dpcov.local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="cap"),
+        dpcov.local.CollectionPlan(
             columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="gaussian", delta=1e-6
         ),
     ]

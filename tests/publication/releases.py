@@ -52,7 +52,7 @@ def pairs_with_variances():
 
 def collected(mechanism="cap"):
     options = {"delta": 1e-6} if mechanism == "gaussian" else {}
-    plan = dpcov.local.Plan(
+    plan = dpcov.local.CollectionPlan(
         columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism=mechanism, **options
     )
     collector = dpcov.local.Collector(plan)

@@ -21,8 +21,8 @@ FILES = [
     "covariance.csv",
     "covariance.parquet",
     "edges.csv",
-    "release.npz",
     "page.html",
+    "release.npz",
 ]
 
 

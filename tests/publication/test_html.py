@@ -206,7 +206,9 @@ def test_a_page_of_pairs_shows_correlations_and_no_risk_curve():
 
 
 def test_a_page_of_the_local_model_states_its_pure_promise():
-    plan = dpcov.local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=6.0, mechanism="cap")
+    plan = dpcov.local.CollectionPlan(
+        columns=["a", "b"], row_norm=1.0, epsilon=6.0, mechanism="cap"
+    )
     collector = dpcov.local.Collector(plan)
     rows = np.random.default_rng(0).choice([-0.6, 0.6], size=(500, 2))
     collector.add_many([dpcov.local.randomize(row, plan) for row in rows])

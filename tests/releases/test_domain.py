@@ -29,7 +29,7 @@ def pairs(missing):
 
 
 def collected(missing):
-    plan = local.Plan(columns=list("abcd"), row_norm=4.0, epsilon=2.0, missing=missing)
+    plan = local.CollectionPlan(columns=list("abcd"), row_norm=4.0, epsilon=2.0, missing=missing)
     collector = local.Collector(plan)
     collector.add_many([local.randomize(row, plan) for row in ROWS[:50]])
     return collector.release()
@@ -99,6 +99,6 @@ def test_a_file_keeps_the_domain(make, missing, tmp_path):
 
 def test_a_plan_says_the_same_as_its_releases():
     for missing in ("refuse", "center"):
-        plan = local.Plan(columns=["a"], row_norm=1.0, epsilon=1.0, missing=missing)
+        plan = local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=1.0, missing=missing)
         assert plan.promise.complete is (missing == "refuse")
-        assert local.Plan.from_json(plan.to_json()).promise == plan.promise
+        assert local.CollectionPlan.from_json(plan.to_json()).promise == plan.promise

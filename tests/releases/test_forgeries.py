@@ -258,7 +258,7 @@ def folder(tmp_path_factory):
         release = dpcov.release(table, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 3.0} | options)
         release.save(folder / f"{name}.npz")
     for name, options in LOCAL.items():
-        plan = dpcov.local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, **options)
+        plan = dpcov.local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, **options)
         collector = dpcov.local.Collector(plan)
         collector.add(dpcov.local.randomize(np.array([0.1, 0.2]), plan))
         collector.release().save(folder / f"{name}.npz")

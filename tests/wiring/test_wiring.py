@@ -128,7 +128,7 @@ def test_rare_answers_and_tables_of_nothing_are_no_exception(watch, taken):
 @pytest.mark.claim("P15")
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
 def test_a_gaussian_report_spends_what_its_plan_promises(watch, epsilon):
-    plan = local.Plan(
+    plan = local.CollectionPlan(
         columns=list("abcd"), row_norm=2.0, epsilon=epsilon, mechanism="gaussian", delta=1e-6
     )
     exact = []

@@ -9,7 +9,7 @@ True
 """
 
 from dpcov.privacy.accounting import events_delta, events_epsilon
-from dpcov.privacy.cap import Cap, cap_epsilon, plan_cap
+from dpcov.privacy.cap import Cap, calibrate_cap, cap_epsilon
 from dpcov.privacy.composition import compose
 from dpcov.privacy.events import (
     Approximate,
@@ -41,6 +41,7 @@ __all__ = [
     "Pure",
     "PureDP",
     "Selection",
+    "calibrate_cap",
     "cap_epsilon",
     "compose",
     "event_from_dict",
@@ -51,7 +52,6 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_scale",
-    "plan_cap",
     "sign_sensitivity",
     "squared_moment_sensitivity",
     "squared_unit_sensitivity",

@@ -24,7 +24,7 @@ from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
 
-__all__ = ["COIN", "MAX_COLUMNS", "Cap", "cap_epsilon", "plan_cap"]
+__all__ = ["COIN", "MAX_COLUMNS", "Cap", "calibrate_cap", "cap_epsilon"]
 
 COIN = 1 << 32
 """The probability p₀ is a multiple of 1 / COIN."""
@@ -61,7 +61,7 @@ class Cap:
 
     Examples
     --------
-    >>> cap = plan_cap(epsilon=1.0, n_columns=100)
+    >>> cap = calibrate_cap(epsilon=1.0, n_columns=100)
     >>> cap.threshold, round(cap.inside, 4), round(cap.variance, 3)
     (1.2548828125, 0.2095, 3.018)
     """
@@ -112,7 +112,7 @@ class Cap:
 
         With s = u_i² the variance is (1 + κ(s_i + s_j) + κ(t² − 3 − κ) s_i s_j)/κ², with
         2 + 4κs_i + κ(t² − 3 − κ) s_i² in the place of the bracket on the diagonal. The last
-        term is negative at the threshold of `plan_cap`, where κ ≥ t² − 1. Where it is not,
+        term is negative at the threshold of `calibrate_cap`, where κ ≥ t² − 1. Where it is not,
         s_i s_j ≤ (s_i + s_j)/4 and s_i² ≤ s_i bound it, since s_i + s_j ≤ 1.
         """
         excess = max(0.0, self.threshold**2 - 3 - self.gain)
@@ -124,7 +124,7 @@ class Cap:
         return math.ceil(-32 * math.log(2) / math.log1p(-min(self.inside, 1 - self.inside)))
 
 
-def plan_cap(*, epsilon: float, n_columns: int) -> Cap:
+def calibrate_cap(*, epsilon: float, n_columns: int) -> Cap:
     """Return the constants with the least variance for a promise.
 
     Parameters
@@ -143,7 +143,7 @@ def plan_cap(*, epsilon: float, n_columns: int) -> Cap:
 
     Examples
     --------
-    >>> [round(plan_cap(epsilon=e, n_columns=10).variance, 3) for e in (0.5, 1.0, 2.0, 4.0)]
+    >>> [round(calibrate_cap(epsilon=e, n_columns=10).variance, 3) for e in (0.5, 1.0, 2.0, 4.0)]
     [14.29, 3.018, 0.557, 0.087]
     """
     epsilon = check_number(
@@ -188,7 +188,7 @@ def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
 
     Examples
     --------
-    >>> 1 - 1e-8 < cap_epsilon(plan_cap(epsilon=1.0, n_columns=1000), n_columns=1000) <= 1
+    >>> 1 - 1e-8 < cap_epsilon(calibrate_cap(epsilon=1.0, n_columns=1000), n_columns=1000) <= 1
     True
     """
     q = cap.inside

@@ -90,8 +90,8 @@ def cap_noise(cap: Cap, *, row_norm: float, n_rows: int) -> NoiseScale:
 
     Examples
     --------
-    >>> from dpcov.privacy import plan_cap
-    >>> noise = cap_noise(plan_cap(epsilon=1.0, n_columns=2), row_norm=1.0, n_rows=10_000)
+    >>> from dpcov.privacy import calibrate_cap
+    >>> noise = cap_noise(calibrate_cap(epsilon=1.0, n_columns=2), row_norm=1.0, n_rows=10_000)
     >>> round(noise.off_diagonal, 4)
     0.0174
     """
