@@ -1,4 +1,4 @@
-"""What came through the door: values that are safe to save, send and print."""
+"""What was released: values that are safe to save, send and print."""
 
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.release import (

@@ -201,13 +201,13 @@ def _dense_events(taken: set[str]) -> list[tuple[str, type[Event]]]:
 
 
 def _can_be_noise(gaussian: list[Gaussian]) -> bool:
-    """Return whether shares that the door takes give this noise."""
+    """Return whether shares that can be asked for give this noise."""
     costs = [(1 / event.multiplier) ** 2 for event in gaussian]
     return min(costs) >= _SMALLEST_PART * sum(costs)
 
 
 def _can_be_selections(selections: list[Selection], epsilon: float) -> bool:
-    """Return whether a share that the door takes gives these ranges, computed as it does."""
+    """Return whether a share that can be asked for gives these ranges, computed as it is."""
     if not selections:
         return True
     least = min(LARGEST_RANGE, _SMALLEST_SELECTION * epsilon / len(selections))
@@ -230,9 +230,9 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
     )
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
     whole = grid.unit**2 if made.trace is None else made.trace / grid.squared_norm
-    cell = whole / release.n_terms
+    step = whole / release.n_terms
     mean = grid.unit / (grid.constant * release.n_terms) if grid.constant else 0.0
-    return NoiseScale(off_diagonal * cell, diagonal * cell, mean=off_diagonal * mean)
+    return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean)
 
 
 def _are_alike(stated: NoiseScale, expected: NoiseScale) -> bool:

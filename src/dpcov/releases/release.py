@@ -1,6 +1,6 @@
 """Release: noisy second moments with their noise scale and their promise.
 
-Owns the value that comes through the door. It holds nothing that was not paid for, so it
+Owns the value that is released. It holds nothing that was not paid for, so it
 is safe to save, send and print. It never sees raw rows.
 """
 
