@@ -65,8 +65,8 @@ def scaled_estimate_of(truth, *, center="private", n_rows=20_000, epsilon=4.0, *
 def pairs_estimate_of(truth, *, max_pairs=4, n_rows=20_000, epsilon=4.0):
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((n_rows, len(truth))) @ np.linalg.cholesky(truth).T
-    return dpcov.release(
-        rows, epsilon=epsilon, delta=1e-6, mechanism="pairs", max_pairs=max_pairs, seed=0
+    return dpcov.release_pairs(
+        rows, epsilon=epsilon, delta=1e-6, max_pairs=max_pairs, seed=0
     ).estimate()
 
 

@@ -104,7 +104,7 @@ def test_the_covariance_is_positive_semi_definite_and_sparse():
     rng = np.random.default_rng(0)
     common = rng.normal(size=(3000, 1))
     rows = common + 0.45 * rng.normal(size=(3000, 12))
-    release = dpcov.release(rows, epsilon=0.7, delta=1e-5, mechanism="pairs", max_pairs=40, seed=3)
+    release = dpcov.release_pairs(rows, epsilon=0.7, delta=1e-5, max_pairs=40, seed=3)
     raw, found = release.estimate(psd="none"), release.estimate()
     assert np.linalg.eigvalsh(raw.covariance)[0] < -1e-3
     assert np.linalg.eigvalsh(found.covariance)[0] > -1e-9
@@ -152,7 +152,7 @@ def test_paid_for_variances_are_shrunk_and_positive():
 
 def test_a_budget_too_small_comes_back_empty_handed():
     rows = rows_of(paired(), 200, 0)
-    release = dpcov.release(rows, epsilon=0.01, delta=1e-5, mechanism="pairs", max_pairs=20, seed=0)
+    release = dpcov.release_pairs(rows, epsilon=0.01, delta=1e-5, max_pairs=20, seed=0)
     with pytest.warns(NothingDetectableWarning, match="no correlation, however strong"):
         found = release.estimate()
     assert not found.kept.any()

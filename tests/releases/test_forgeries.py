@@ -23,7 +23,7 @@ MADE = {
         "scales": "private",
         "heavy_tails": True,
     },
-    "units": {"unit": "x0", "rows_per_unit": 3},
+    "units": {"privacy_unit": "x0", "rows_per_unit": 3},
     "pairs": {"mechanism": "pairs", "max_pairs": 3, "row_norm": None},
     "pairs with variances": {"mechanism": "pairs", "max_pairs": 2, "cell_bound": 2.0},
 }

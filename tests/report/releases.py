@@ -33,7 +33,7 @@ def persons():
 
     frame = pd.DataFrame(rows).assign(patient=np.arange(4000) // 2)
     return dpcov.release(
-        frame, epsilon=1.0, delta=1e-6, row_norm=4.0, unit="patient", rows_per_unit=2
+        frame, epsilon=1.0, delta=1e-6, row_norm=4.0, privacy_unit="patient", rows_per_unit=2
     )
 
 

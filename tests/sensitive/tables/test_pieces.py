@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.pieces import even_runs, split_rows
-from dpcov.sensitive.tables.units import limit_rows
+from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -78,7 +78,7 @@ def test_the_pieces_together_are_the_table(kind, parts, tmp_path):
 @pytest.mark.parametrize("kind", ["pandas", "parquet"])
 def test_the_kept_rows_of_the_pieces_are_those_of_the_table(kind, parts, tmp_path):
     table = FRAME if kind == "pandas" else write_parquet(tmp_path)
-    source = limit_rows(open_table(table, unit="who"), 2)
+    source = limit_rows(open_table(table, privacy_unit="who"), 2)
     pieces = split_rows(source, parts).pieces
     whole = np.concatenate(list(source.blocks(50)))
     assert (np.concatenate([read(piece) for piece in pieces]) == whole).all()
