@@ -90,7 +90,7 @@ def test_a_promise_for_units_stays_one():
     release = dpcov.release(
         people, epsilon=1, delta=1e-6, row_norm=2.0, privacy_unit="x0", rows_per_unit=3
     )
-    assert compose(release, release, delta=1e-5).unit == "x0"
+    assert compose(release, release, delta=1e-5).privacy_unit == "x0"
 
 
 def test_reports_of_the_local_model_compose():

@@ -80,12 +80,6 @@ BUGS = {
         "rows_per_unit=1",
         LEARNED | UNITS,
     ),
-    "bounds that are taken for shorter than they are": (
-        "mechanisms.covariance:_corner",
-        "return norm\n",
-        "return norm / 2\n",
-        {"row_norm": None, "columns": SIDES["columns"][3]},
-    ),
     "a radius that is scored twice as steeply": (
         "mechanisms.radius:choose_radius",
         "scores = n_rows - np",

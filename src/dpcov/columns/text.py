@@ -35,7 +35,7 @@ _HEADING = """\
 # State what is known of each column:
 #   lower, upper    cells beyond them are read as the bound; -inf or inf if only one is known
 #   center, scale   a typical value and a typical deviation
-# or nothing. Bounds in short, under [columns]:  age = [18, 110]  and  income = [0, inf]
+# or nothing. Bounds in short, under [columns]:  age = [lower, upper]
 # Delete the columns that are not to be used.
 """
 
@@ -112,7 +112,7 @@ def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
     # State what is known of each column:
     #   lower, upper    cells beyond them are read as the bound; -inf or inf if only one is known
     #   center, scale   a typical value and a typical deviation
-    # or nothing. Bounds in short, under [columns]:  age = [18, 110]  and  income = [0, inf]
+    # or nothing. Bounds in short, under [columns]:  age = [lower, upper]
     # Delete the columns that are not to be used.
     <BLANKLINE>
     [columns."age"]   # whole number

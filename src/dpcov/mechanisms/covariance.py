@@ -159,7 +159,7 @@ def release(
         )
         options.check()
         request = request.for_table(table)
-    with refused_for_free(request.stream), request.engine() as adder:
+    with refused_for_free(request.is_spent), request.engine() as adder:
         source = request.open(table)
         reading = Reading.of(len(source.columns), request.facts)
         made = release_dense(source, reading, options, engine=adder, stream=request.stream)

@@ -44,13 +44,13 @@ Progress = bool | Callable[[str, int, "int | None"], None]
 
 
 @contextmanager
-def refused_for_free(stream: RandomStream | None = None) -> Iterator[None]:
-    """Let a refusal say that nothing was spent, unless noise has come from `stream`."""
+def refused_for_free(is_spent: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Let a refusal say that nothing was spent, as long as that is so."""
     try:
         yield
     except DpcovError as error:
         text = str(error)
-        if NOTHING_SPENT not in text and not (stream is not None and stream.is_drawn):
+        if NOTHING_SPENT not in text and not is_spent():
             error.args = (f"{text} {NOTHING_SPENT}",)
             if isinstance(error, ImportError):
                 error.msg = error.args[0]
@@ -132,6 +132,10 @@ class Request:
         return (
             source if self.promise.privacy_unit is None else limit_rows(source, self.rows_per_unit)
         )
+
+    def is_spent(self) -> bool:
+        """Whether noise was drawn, so that a failure may have cost something."""
+        return self.stream.is_drawn
 
     @contextmanager
     def engine(self) -> Iterator[Engine]:

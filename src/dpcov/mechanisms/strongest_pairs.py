@@ -140,7 +140,7 @@ progress, seed
         stated.check(request)
         request = request.for_table(table)
         stated.check_workers(request)
-    with refused_for_free(request.stream), request.engine() as adder:
+    with refused_for_free(request.is_spent), request.engine() as adder:
         made = _release(request.open(table), request, stated, adder)
     request.warn_of_weak_promise(made.n_rows)
     return made
