@@ -76,9 +76,8 @@ class DaskEngine:
         if split.order is not None and total.order != split.order:
             raise InputError(
                 "The table changed while it was read: its rows came in another order, or with "
-                "other "
-                "units, than when they were counted. Nothing was released. Write it to Parquet "
-                "files and pass their folder."
+                "other units, than when they were counted. Nothing was released. Write it to "
+                "Parquet files and pass their folder."
             )
         sums: S = total.sums
         return sums

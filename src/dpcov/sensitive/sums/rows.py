@@ -139,10 +139,8 @@ def _finite_cells(rows: npt.NDArray[Any], missing: Missing) -> npt.NDArray[np.fl
         if missing == Missing.REFUSE:
             raise MissingValueError(
                 "The table has missing or infinite cells. Fill each from its own row alone, or "
-                "pass "
-                "missing='center' to read them as their column's center. Dropping rows would make "
-                "their number, "
-                "which is published, depend on the data."
+                "pass missing='center' to read them as their column's center. Dropping rows "
+                "would make their number, which is published, depend on the data."
             )
         cells[~finite] = 0.0
     return cells

@@ -70,8 +70,7 @@ class Wanted:
         if self.privacy_unit in select:
             raise InputError(
                 f"Column {self.privacy_unit!r} says whose row it is (privacy_unit=) and is no "
-                "number to read: "
-                "leave it out of select=."
+                "number to read: leave it out of select=."
             )
         object.__setattr__(self, "select", select)
 

@@ -268,9 +268,8 @@ class Partition:
         source = _open_partition(rows, Wanted(names, privacy_unit=self.privacy_unit))
         if source.n_rows != self.n_rows:
             raise InputError(
-                "The table changed while it was read: a partition has another number of rows than "
-                "when "
-                "they were counted. Nothing was released."
+                "The table changed while it was read: a partition has another number of rows "
+                "than when they were counted. Nothing was released."
             )
         return source
 

@@ -34,10 +34,9 @@ __all__ = ["KIND", "DatasetSource"]
 _BUFFER_BYTES = 1 << 16
 _FAILED = "The data set cannot be read: a file of it is missing, truncated, or not of its schema."
 _HIDDEN = (
-    "privacy_unit= needs the files of the data set, to see that all store the column in one type, "
-    "and it "
-    "does not show them, as when it is filtered. Write what is needed to Parquet files and pass "
-    "their folder."
+    "privacy_unit= needs the files of the data set, to see that all store the column in one "
+    "type, and it does not show them, as when it is filtered. Write what is needed to Parquet "
+    "files and pass their folder."
 )
 
 

@@ -75,10 +75,9 @@ def check_own_names(labels: Mapping[int, Any], *, are_names: bool) -> None:
         # A file without a header, read as if it had one: its first person would be public.
         raise InputError(
             f"The name of column {list(labels)[found] + 1} of the table looks like a value, as "
-            "when a file "
-            "without a header was read: then the names are somebody's row, and they are not "
-            "repeated here. Read it again or rename them; state the names with columns=; or say "
-            "header=True if they are names."
+            "when a file without a header was read: then the names are somebody's row, and they "
+            "are not repeated here. Read it again or rename them; state the names with columns=; "
+            "or say header=True if they are names."
         )
 
 
@@ -89,8 +88,7 @@ def check_repeats(names: Sequence[str]) -> None:
         if name in place_of:
             raise InputError(
                 f"Columns {place_of[name] + 1} and {place + 1} of the table have the same name; "
-                "names must "
-                "differ."
+                "names must differ."
             )
         place_of[name] = place
 

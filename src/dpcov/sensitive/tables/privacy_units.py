@@ -103,8 +103,7 @@ class KeptRows:
         if len(mask) != source.n_rows:
             raise InputError(
                 f"The table changed while it was read: it has {source.n_rows} rows, and "
-                f"{len(mask)} of "
-                "them said whose they are."
+                f"{len(mask)} of them said whose they are."
             )
         self._source, self._mask = source, mask
         self.n_rows: int | None = int(np.count_nonzero(mask))
@@ -149,8 +148,7 @@ class UnitSource(KeptRows):
         if self.n_rows is None or self.n_rows < _FEWEST_ROWS:
             raise InputError(
                 "The table has too few rows once those beyond each unit's limit are left out; at "
-                "least "
-                f"{_FEWEST_ROWS} needed."
+                f"least {_FEWEST_ROWS} needed."
             )
 
     def split(self, parts: int) -> Split | None:

@@ -112,9 +112,8 @@ def _open(table: Any, opening: Opening) -> StreamSource:
     if opening.wanted.privacy_unit is not None:
         raise InputError(
             "privacy_unit= needs two readings of the table, one to count the rows of each unit "
-            "and one for the "
-            "rows; a stream can be read only once. Write it to a Parquet file and pass its path, "
-            "or read it into a table."
+            "and one for the rows; a stream can be read only once. Write it to a Parquet file "
+            "and pass its path, or read it into a table."
         )
     return StreamSource(
         open_reader(table),

@@ -23,8 +23,7 @@ __all__ = ["Carried", "Refused", "add_carried", "allow_transport", "run_guarded"
 
 _FAILED = (
     "A part of the table could not be read. What a library said about it may quote a cell and is "
-    "not "
-    "repeated. Nothing was released."
+    "not repeated. Nothing was released."
 )
 
 
