@@ -14,9 +14,9 @@ from dpcov.exact import triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.triangle import Triangle
-from dpcov.mechanisms import pairs_plan
-from dpcov.mechanisms.pairs import _pairs_at, release_pairs
-from dpcov.mechanisms.pairs_plan import plan_pairs
+from dpcov.mechanisms import pairs_calibration
+from dpcov.mechanisms.pairs import _pairs_at, release_co_movement
+from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.privacy import ApproxDP
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import zcdp_budget, zcdp_cost
@@ -43,7 +43,7 @@ def correlated(n=4000, p=20, r=0.8, seed=0):
 )
 def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm, differences):
     relation = "replace" if differences else "add-remove"
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=ApproxDP(epsilon, delta, relation),
         n_rows=1000,
         n_columns=50,
@@ -52,14 +52,14 @@ def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm
         row_norm=row_norm,
     )
     rho = zcdp_budget(epsilon=epsilon, delta=delta)
-    spent = events_rho(plan.events)
+    spent = events_rho(calibration.events)
     assert 0.999 * rho < spent <= rho
 
 
 @pytest.mark.claim("P12")
 @pytest.mark.parametrize(("relation", "per_person"), [("replace", 2), ("add-remove", 1)])
 def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=ApproxDP(1.0, 1e-5, relation),
         **FACTS,
         differences=False,
@@ -68,18 +68,20 @@ def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
         shares={"selection": 2, "values": 1, "variances": 1},
     )
     rho = zcdp_budget(**BUDGET)
-    assert plan.selection_scale == pytest.approx(
+    assert calibration.selection_scale == pytest.approx(
         2 * per_person * math.sqrt(20 / (8 * rho / 2)), rel=1e-6
     )
-    assert plan.noise_scale * 1000 == pytest.approx(
+    assert calibration.noise_scale * 1000 == pytest.approx(
         per_person * math.sqrt(20) / math.sqrt(2 * rho / 4), rel=1e-6
     )
     bound = 1.5 * 3.0 * (math.sqrt(2) if relation == "replace" else 1)
-    assert plan.variance_scale * 1000 == pytest.approx(bound / math.sqrt(2 * rho / 4), rel=1e-5)
+    assert calibration.variance_scale * 1000 == pytest.approx(
+        bound / math.sqrt(2 * rho / 4), rel=1e-5
+    )
 
 
 def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
-    all_pairs = plan_pairs(
+    all_pairs = calibrate_pairs(
         promise=PROMISE, n_rows=1000, n_columns=5, max_pairs=10, differences=True
     )
     assert [event.name for event in all_pairs.events] == ["values"]
@@ -89,30 +91,36 @@ def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
 @pytest.mark.parametrize("share", [0.7, 1.3])
 def test_values_have_the_planned_noise_and_no_other(share):
     table = np.zeros((100, 30))  # no signs at all: the values are noise
-    plan = plan_pairs(promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, differences=False)
+    calibration = calibrate_pairs(
+        promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, differences=False
+    )
     sums = CoMovement.from_blocks([table], n_columns=30, center=np.zeros(30))
     columns = tuple(f"x{i}" for i in range(30))
     drawn = np.concatenate(
         [
-            release_pairs(sums, plan, columns=columns, stream=RandomStream.from_seed(s)).co_movement
+            release_co_movement(
+                sums, calibration, columns=columns, stream=RandomStream.from_seed(s)
+            ).co_movement
             for s in range(8)
         ]
     )
-    assert stats.kstest(drawn / plan.noise_scale, "norm").pvalue > 1e-4
-    assert stats.kstest(drawn / (share * plan.noise_scale), "norm").pvalue < 1e-6
+    assert stats.kstest(drawn / calibration.noise_scale, "norm").pvalue > 1e-4
+    assert stats.kstest(drawn / (share * calibration.noise_scale), "norm").pvalue < 1e-6
 
 
 def test_variances_have_the_planned_noise():
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, differences=False, row_norm=1.0
     )
     sums = CoMovement.from_blocks(
-        [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=plan.squares
+        [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=calibration.squares
     )
     columns = tuple(f"x{i}" for i in range(2000))
-    drawn = release_pairs(sums, plan, columns=columns, stream=RandomStream.from_seed(0)).variances
+    drawn = release_co_movement(
+        sums, calibration, columns=columns, stream=RandomStream.from_seed(0)
+    ).variances
     assert stats.kstest(drawn.values / drawn.noise_scale, "norm").pvalue > 1e-4
-    assert drawn.noise_scale == plan.variance_scale
+    assert drawn.noise_scale == calibration.variance_scale
 
 
 @pytest.mark.parametrize("size", [2, 3, 7, 50])
@@ -125,8 +133,8 @@ def test_places_in_the_triangle_are_pairs(size):
 @pytest.mark.parametrize("pairs", [1, 50, 189, 190])
 def test_the_same_seed_gives_the_same_release_whatever_the_panels(monkeypatch, entries, pairs):
     def release():
-        return dpcov.release(
-            correlated(n=200), **BUDGET, mechanism="pairs", max_pairs=pairs, row_norm=9.0, seed=1
+        return dpcov.release_pairs(
+            correlated(n=200), **BUDGET, max_pairs=pairs, row_norm=9.0, seed=1
         )
 
     in_one = release()
@@ -140,9 +148,7 @@ def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
     table = correlated(n=3001, p=9, seed=3)
     table[:, 8] -= table[:, 5]
     # So much budget that the noise of a value is far below 1 of 3001.
-    release = dpcov.release(
-        table, epsilon=1e6, delta=1e-5, mechanism="pairs", max_pairs=30, center=0.0
-    )
+    release = dpcov.release_pairs(table, epsilon=1e6, delta=1e-5, max_pairs=30, center=0.0)
     signs = np.sign(table)
     for (i, j), value in zip(release.pairs, release.co_movement, strict=True):
         assert value == pytest.approx((signs[:, i] * signs[:, j]).mean(), abs=1e-4)
@@ -150,19 +156,19 @@ def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
 
 
 def test_sums_of_another_plan_are_refused():
-    plan = plan_pairs(promise=PROMISE, **FACTS, differences=True)
+    calibration = calibrate_pairs(promise=PROMISE, **FACTS, differences=True)
     sums = CoMovement.from_blocks([np.zeros((499, 50))], n_columns=50, center=None)
-    with pytest.raises(ParameterError, match="not made for this plan"):
-        release_pairs(
+    with pytest.raises(ParameterError, match="not made for this calibration"):
+        release_co_movement(
             sums,
-            plan,
+            calibration,
             columns=tuple(f"x{i}" for i in range(50)),
             stream=RandomStream.from_seed(0),
         )
 
 
 def test_the_strongest_pair_is_found():
-    release = dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3)
     assert [0, 1] in release.pairs.tolist()
     assert str(release.promise).startswith("(1, 1e-05)")
     value = release.co_movement[release.pairs.tolist().index([0, 1])]
@@ -171,47 +177,42 @@ def test_the_strongest_pair_is_found():
 
 def test_a_seed_makes_a_simulation_that_repeats_itself():
     first, second = (
-        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3, seed=1)
-        for _ in range(2)
+        dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3, seed=1) for _ in range(2)
     )
     assert first == second
     assert str(first.promise) == "no promise: simulated with a seed"
 
 
 def test_without_a_seed_no_two_releases_are_alike():
-    first, second = (
-        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3) for _ in range(2)
-    )
+    first, second = (dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3) for _ in range(2))
     assert first != second
 
 
 def test_public_scales_cost_nothing():
-    release = dpcov.release(
-        correlated(), **BUDGET, mechanism="pairs", max_pairs=3, scales=np.arange(1, 21)
-    )
+    release = dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3, scales=np.arange(1, 21))
     assert (release.variances.values == np.arange(1, 21) ** 2).all()
     assert release.variances.noise_scale == 0
     assert [event.name for event in release.events] == ["selection", "values"]
 
 
 def test_a_row_norm_pays_for_variances_unless_they_are_not_wanted():
-    options = {"mechanism": "pairs", "max_pairs": 3, "row_norm": 8.0, "cell_bound": 4.0}
-    release = dpcov.release(correlated(20_000), **BUDGET, **options)
+    options = {"max_pairs": 3, "row_norm": 8.0, "cell_bound": 4.0}
+    release = dpcov.release_pairs(correlated(20_000), **BUDGET, **options)
     assert release.variances.values == pytest.approx(
         np.ones(20), abs=6 * release.variances.noise_scale + 0.1
     )
     del options["cell_bound"]
-    assert dpcov.release(correlated(), **BUDGET, **options, scales="none").variances is None
+    assert dpcov.release_pairs(correlated(), **BUDGET, **options, scales="none").variances is None
 
 
 def test_an_odd_number_of_rows_leaves_one_out():
-    release = dpcov.release(correlated(4001), **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release_pairs(correlated(4001), **BUDGET, max_pairs=3)
     assert (release.n_rows, release.n_terms) == (4001, 2000)
 
 
 @pytest.mark.parametrize("p", [2, 3])
 def test_few_columns_are_enough(p):
-    release = dpcov.release(correlated()[:, :p], **BUDGET, mechanism="pairs", max_pairs=1)
+    release = dpcov.release_pairs(correlated()[:, :p], **BUDGET, max_pairs=1)
     assert release.pairs.tolist() == [[0, 1]]
 
 
@@ -219,20 +220,19 @@ def test_constant_and_zero_columns_do_no_harm():
     rows = correlated()
     rows[:, 2], rows[:, 3] = 7.0, 0.0
     for center in (None, 0.0):
-        release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, center=center)
+        release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, center=center)
         assert [0, 1] in release.pairs.tolist()
 
 
 @pytest.mark.parametrize("max_pairs", [0, -1, 191, 2.5, True, "many"])
 def test_impossible_numbers_of_pairs_are_refused(max_pairs):
-    with pytest.raises(ParameterError, match="max_pairs must be a whole number from 1 to 190"):
-        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=max_pairs)
+    with pytest.raises(ParameterError, match=r"max_pairs must be .* (of at least 1|from 1 to 190)"):
+        dpcov.release_pairs(correlated(), **BUDGET, max_pairs=max_pairs)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "needs max_pairs"),
         ({"max_pairs": 3, "neighbors": "add-remove"}, "Differences of rows need"),
         ({"max_pairs": 3, "center": [0.0, 1.0]}, "center must be a finite number, or one for each"),
         ({"max_pairs": 3, "center": math.nan}, "center must be a finite number"),
@@ -249,98 +249,68 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
         ({"max_pairs": 3, "center": "3"}, "center must be one of"),
         ({"max_pairs": 3, "scales": 1e200}, "scales must be"),
         ({"max_pairs": 3, "scales": 1.0, "cell_bound": 1.0}, "with scales there are none"),
-        ({"mechanism": "auto", "max_pairs": 3, "row_norm": 1.0, "center": 0}, "center: only for"),
         ({"max_pairs": 3, "shares": {"choice": 1.0}}, "shares must be a mapping that names"),
         ({"max_pairs": 3, "missing": "drop"}, "missing must be one of"),
-        ({"mechanism": "auto", "row_norm": 1.0}, "needs max_pairs"),
-        ({"mechanism": "auto", "max_pairs": 3}, "'auto' needs row_norm"),
-        ({"mechanism": "sparse", "max_pairs": 3}, "mechanism must be one of"),
-        ({"mechanism": "dense", "row_norm": 1.0, "max_pairs": 3, "center": 0}, "max_pairs: only"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
-        dpcov.release(correlated(), **(BUDGET | {"mechanism": "pairs"} | options))
+        dpcov.release_pairs(correlated(), **BUDGET | options)
 
 
 def test_one_column_has_no_pairs():
-    with pytest.raises(ParameterError, match=r"1 columns have 0 pairs|at least two columns"):
-        dpcov.release(correlated()[:, :1], **BUDGET, mechanism="pairs", max_pairs=1)
+    with pytest.raises(ParameterError, match=r"1 columns have 0 pairs|two columns or more"):
+        dpcov.release_pairs(correlated()[:, :1], **BUDGET, max_pairs=1)
 
 
 def test_missing_cells_are_refused_or_count_for_nothing():
     rows = correlated()
     rows[::7, 0] = np.nan
     with pytest.raises(MissingValueError):
-        dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3)
-    release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, missing="center")
+        dpcov.release_pairs(rows, **BUDGET, max_pairs=3)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, missing="center")
     assert [0, 1] in release.pairs.tolist()
 
 
 def test_text_is_refused_before_anything_is_spent():
     with pytest.raises(InputError):
-        dpcov.release([["a", "b"]] * 4, **BUDGET, mechanism="pairs", max_pairs=1)
-
-
-@pytest.mark.parametrize(("n", "p", "kind"), [(200_000, 6, "Release"), (4000, 60, "PairsRelease")])
-def test_auto_takes_what_shows_more(n, p, kind):
-    rows = np.zeros((n, p))
-    release = dpcov.release(
-        rows, epsilon=1.0, delta=1e-6, mechanism="auto", max_pairs=5, row_norm=4.0
-    )
-    assert type(release).__name__ == kind
-
-
-def test_auto_does_not_look_at_the_rows():
-    options = {"mechanism": "auto", "max_pairs": 5, "row_norm": 4.0}
-    kinds = {
-        type(dpcov.release(rows, **BUDGET, **options))
-        for rows in (np.zeros((4000, 60)), correlated(p=60), np.full((4000, 60), 1e9))
-    }
-    assert len(kinds) == 1
+        dpcov.release_pairs([["a", "b"]] * 4, **BUDGET, max_pairs=1)
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-5, 1.0))
 def test_cells_are_bounded_by_no_more_than_was_stated(row_norm, share):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=PROMISE,
         **FACTS,
         differences=True,
         row_norm=row_norm,
         cell_bound=share * row_norm,
     )
-    bound = plan.squares.cell_bound * plan.squares.grid.unit
+    bound = calibration.squares.cell_bound * calibration.squares.grid.unit
     assert bound <= share * row_norm * (1 + 1e-12)
-    assert bound > share * row_norm - plan.squares.grid.unit
+    assert bound > share * row_norm - calibration.squares.grid.unit
 
 
 def test_a_release_says_which_bound_its_cells_had():
-    release = dpcov.release(
-        correlated(), **BUDGET, mechanism="pairs", max_pairs=3, row_norm=8.0, cell_bound=2.0
-    )
+    release = dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3, row_norm=8.0, cell_bound=2.0)
     assert release.provenance.cell_bound == pytest.approx(2.0, rel=1e-5)
     assert release.provenance.row_norm == 8.0
 
 
 def test_a_negative_relation_is_found_too():
-    release = dpcov.release(correlated(r=-0.8), **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release_pairs(correlated(r=-0.8), **BUDGET, max_pairs=3)
     assert [0, 1] in release.pairs.tolist()
-
-
-def test_auto_with_add_remove_takes_what_keeps_the_promise():
-    release = dpcov.release(
-        correlated(), **BUDGET, neighbors="add-remove", mechanism="auto", max_pairs=3, row_norm=8.0
-    )
-    assert isinstance(release, dpcov.Release)
 
 
 @pytest.mark.parametrize("n_rows", [10, 2**22, 2**23 + 1, 2**31 - 1])
 def test_sums_of_squares_fit_sixty_four_bits(n_rows):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, differences=False, row_norm=1.0
     )
-    assert plan.n_terms * plan.squares.cell_bound**2 <= 2**62
-    assert plan.squares.grid.bits == (20 if n_rows <= 2**22 else 19 if n_rows < 2**24 else 15)
+    assert calibration.n_terms * calibration.squares.cell_bound**2 <= 2**62
+    assert calibration.squares.grid.bits == (
+        20 if n_rows <= 2**22 else 19 if n_rows < 2**24 else 15
+    )
 
 
 @pytest.mark.parametrize(
@@ -353,32 +323,36 @@ def test_sums_of_squares_fit_sixty_four_bits(n_rows):
     ],
 )
 def test_sums_that_were_made_otherwise_are_refused(made):
-    plan = plan_pairs(promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01)
-    options = {"table": np.zeros((500, 50)), "center": None, "squares": plan.squares} | made
+    calibration = calibrate_pairs(
+        promise=PROMISE, **FACTS, differences=True, row_norm=1.0, cell_bound=0.01
+    )
+    options = {"table": np.zeros((500, 50)), "center": None, "squares": calibration.squares} | made
     table = options.pop("table")
     sums = CoMovement.from_blocks([table], n_columns=table.shape[1], **options)
-    with pytest.raises(ParameterError, match="not made for this plan"):
-        release_pairs(
+    with pytest.raises(ParameterError, match="not made for this calibration"):
+        release_co_movement(
             sums,
-            plan,
+            calibration,
             columns=tuple(f"x{i}" for i in range(50)),
             stream=RandomStream.from_seed(0),
         )
 
 
 def test_a_split_of_more_than_the_budget_is_never_planned(monkeypatch):
-    split = pairs_plan._split
+    split = pairs_calibration._split
     monkeypatch.setattr(
-        pairs_plan, "_split", lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()}
+        pairs_calibration,
+        "_split",
+        lambda rho, *more: {k: 2 * v for k, v in split(rho, *more).items()},
     )
     with pytest.raises(AssertionError, match="less than the budget"):
-        plan_pairs(promise=PROMISE, **FACTS, differences=True)
+        calibrate_pairs(promise=PROMISE, **FACTS, differences=True)
 
 
 def test_a_sorted_table_shows_the_same_pairs():
     rows = correlated(n=6000, r=0.9)
     rows = rows[np.argsort(rows[:, 0])]
-    release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, seed=0)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, seed=0)
     estimate = release.estimate()
     assert [0, 1] in release.pairs[estimate.kept].tolist()
     assert estimate.correlation[0, 1] == pytest.approx(0.9, abs=0.05)
@@ -389,11 +363,10 @@ def test_facts_of_columns_bring_variances_back_in_own_units():
     rows[:, 1] = 0.8 * rows[:, 0] + 0.6 * rows[:, 1]
     scale, mean = np.array([100.0, 1.0, 0.01]), np.array([500.0, 3.0, 0.0])
     facts = {f"x{i}": {"center": mean[i] + 0.1 * scale[i], "scale": 2 * scale[i]} for i in range(3)}
-    release = dpcov.release(
+    release = dpcov.release_pairs(
         mean + scale * rows,
         epsilon=50.0,
         delta=1e-6,
-        mechanism="pairs",
         max_pairs=2,
         row_norm=2.0,
         columns=facts,
@@ -407,12 +380,12 @@ def test_facts_of_columns_bring_variances_back_in_own_units():
 def test_a_stated_center_of_columns_is_used_for_signs():
     rows = np.random.default_rng(0).normal(size=(20_000, 3)) + 7.0
     facts = {f"x{i}": {"center": 7.0, "scale": 1.0} for i in range(3)}
-    options = {"epsilon": 5.0, "delta": 1e-6, "mechanism": "pairs", "max_pairs": 3}
-    about = dpcov.release(rows, **options, columns=facts, center="public")
+    options = {"epsilon": 5.0, "delta": 1e-6, "max_pairs": 3}
+    about = dpcov.release_pairs(rows, **options, columns=facts, center="public")
     assert about.n_terms == 20_000
     assert np.abs(about.co_movement).max() < 0.1
     assert about.location.tolist() == [7.0, 7.0, 7.0]
-    numbers = dpcov.release(rows, **options, center=7.0)
+    numbers = dpcov.release_pairs(rows, **options, center=7.0)
     assert numbers.location.tolist() == [7.0, 7.0, 7.0]
     assert np.abs(numbers.co_movement).max() < 0.1
 
@@ -422,7 +395,7 @@ def test_a_stated_center_of_columns_is_used_for_signs():
 def test_several_rows_of_a_person_are_paid_for_in_every_step(most):
     facts = {"promise": ApproxDP(1.0, 1e-6, "replace"), "n_rows": 1000, "n_columns": 20}
     facts |= {"max_pairs": 10, "differences": False, "row_norm": 3.0}
-    one, several = plan_pairs(**facts), plan_pairs(**facts, rows_per_unit=most)
+    one, several = calibrate_pairs(**facts), calibrate_pairs(**facts, rows_per_unit=most)
     assert several.selection_scale == pytest.approx(most * one.selection_scale)
     assert several.value_scale == pytest.approx(most * one.value_scale, rel=1e-6)
     assert several.square_scale == pytest.approx(most * one.square_scale, rel=1e-6)
@@ -432,15 +405,14 @@ def test_several_rows_of_a_person_are_paid_for_in_every_step(most):
 
 def test_a_release_of_units_survives_a_file(tmp_path):
     rows = np.column_stack([np.arange(600) // 3, np.random.default_rng(0).normal(size=(600, 4))])
-    release = dpcov.release(
+    release = dpcov.release_pairs(
         rows,
         epsilon=1.0,
         delta=1e-6,
-        mechanism="pairs",
         max_pairs=2,
         center=0.0,
         row_norm=3.0,
-        unit="x0",
+        privacy_unit="x0",
         rows_per_unit=2,
     )
     assert release.n_rows == 400

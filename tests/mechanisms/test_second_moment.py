@@ -15,7 +15,7 @@ from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms import second_moment
-from dpcov.mechanisms.second_moment import plan_second_moment, release_gram
+from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
 from dpcov.sensitive.sums.gram import Gram
 
@@ -78,28 +78,31 @@ def test_without_clipping_the_bound_would_not_hold(monkeypatch):
 @pytest.mark.claim("P5")
 @given(promises, st.integers(2, 10**12))
 def test_the_noise_pays_for_the_sensitivity_in_every_direction(promise, n_rows):
-    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=1.0)
     # Coordinates of the Frobenius geometry: diagonal entries, and √2 times the others.
-    for squared_sd in (Fraction(plan.diagonal) ** 2, 2 * Fraction(plan.off_diagonal) ** 2):
-        ratio = squared_sensitivity(promise.neighbors) * 16**plan.grid.bits / squared_sd
+    for squared_sd in (
+        Fraction(calibration.diagonal) ** 2,
+        2 * Fraction(calibration.off_diagonal) ** 2,
+    ):
+        ratio = squared_sensitivity(promise.neighbors) * 16**calibration.grid.bits / squared_sd
         spent = gaussian_delta(epsilon=promise.epsilon, scale=1 / math.sqrt(ratio))
         assert spent <= promise.delta * (1 + 1e-6)
 
 
 @given(promises, st.integers(2, 10**12))
 def test_the_noise_is_hardly_more_than_needed(promise, n_rows):
-    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=1.0)
     needed = Fraction(second_moment.gaussian_scale(epsilon=promise.epsilon, delta=promise.delta))
-    squared = needed**2 * squared_sensitivity(promise.neighbors) * 16**plan.grid.bits
-    assert plan.diagonal**2 <= squared * (1 + Fraction(1, 2**10))
-    assert 2 * plan.off_diagonal**2 <= squared * (1 + Fraction(1, 2**10))
+    squared = needed**2 * squared_sensitivity(promise.neighbors) * 16**calibration.grid.bits
+    assert calibration.diagonal**2 <= squared * (1 + Fraction(1, 2**10))
+    assert 2 * calibration.off_diagonal**2 <= squared * (1 + Fraction(1, 2**10))
 
 
 @given(promises, st.integers(2, 10**15))
 def test_sums_and_noise_fit_64_bits(promise, n_rows):
-    plan = plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0)
+    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=1.0)
     # 30 standard deviations: beyond that lies less than 1e-190.
-    assert n_rows * 4**plan.grid.bits + 30 * plan.diagonal < 2**63
+    assert n_rows * 4**calibration.grid.bits + 30 * calibration.diagonal < 2**63
 
 
 @pytest.mark.parametrize(
@@ -107,23 +110,23 @@ def test_sums_and_noise_fit_64_bits(promise, n_rows):
 )
 def test_the_grid_is_coarser_for_very_many_rows(n_rows, bits):
     promise = ApproxDP(1.0, 1e-6, "replace")
-    assert plan_second_moment(promise=promise, n_rows=n_rows, row_norm=1.0).grid.bits == bits
+    assert calibrate_moments(promise=promise, n_rows=n_rows, row_norm=1.0).grid.bits == bits
 
 
 def test_a_promise_that_needs_absurd_noise_is_refused():
     with pytest.raises(ParameterError, match="raise epsilon or delta"):
-        plan_second_moment(promise=ApproxDP(1e-15, 1e-300, "replace"), n_rows=10, row_norm=1.0)
+        calibrate_moments(promise=ApproxDP(1e-15, 1e-300, "replace"), n_rows=10, row_norm=1.0)
 
 
 def test_known_noise_per_row():
-    plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=1, row_norm=2.0)
-    assert plan.noise_scale.off_diagonal == pytest.approx(3.7306 * 4, rel=1e-4)
-    assert plan.noise_scale.diagonal == pytest.approx(3.7306 * 4 * math.sqrt(2), rel=1e-4)
+    calibration = calibrate_moments(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=1, row_norm=2.0)
+    assert calibration.noise_scale.off_diagonal == pytest.approx(3.7306 * 4, rel=1e-4)
+    assert calibration.noise_scale.diagonal == pytest.approx(3.7306 * 4 * math.sqrt(2), rel=1e-4)
 
 
 def test_add_remove_needs_less_noise_by_root_two():
     scales = [
-        plan_second_moment(
+        calibrate_moments(
             promise=ApproxDP(1.0, 1e-5, neighbors), n_rows=100, row_norm=1.0
         ).noise_scale.off_diagonal
         for neighbors in ("replace", "add-remove")
@@ -133,11 +136,11 @@ def test_add_remove_needs_less_noise_by_root_two():
 
 def test_the_same_stream_gives_the_same_release_and_the_noise_is_symmetric():
     promise = ApproxDP(1.0, 1e-5, "replace")
-    plan = plan_second_moment(promise=promise, n_rows=6, row_norm=1.0)
-    sums = Gram.from_rows(np.eye(6)[:, :5], grid=plan.grid)
+    calibration = calibrate_moments(promise=promise, n_rows=6, row_norm=1.0)
+    sums = Gram.from_rows(np.eye(6)[:, :5], grid=calibration.grid)
     columns = ("a", "b", "c", "d", "e")
     first, second = (
-        release_gram(sums, plan, columns=columns, stream=RandomStream.from_seed(3))
+        release_gram(sums, calibration, columns=columns, stream=RandomStream.from_seed(3))
         for _ in range(2)
     )
     assert first == second
@@ -149,24 +152,24 @@ def test_the_same_stream_gives_the_same_release_and_the_noise_is_symmetric():
 def test_every_entry_gets_its_own_noise_whatever_the_bands(monkeypatch, bands):
     monkeypatch.setattr(second_moment, "_DRAWS_AT_A_TIME", bands)
     promise = ApproxDP(1.0, 1e-5, "replace")
-    plan = plan_second_moment(promise=promise, n_rows=2, row_norm=1.0)
-    zero = Gram.from_rows(np.zeros((2, 40)), grid=plan.grid)
+    calibration = calibrate_moments(promise=promise, n_rows=2, row_norm=1.0)
+    zero = Gram.from_rows(np.zeros((2, 40)), grid=calibration.grid)
     names = tuple(map(str, range(40)))
-    matrix = release_gram(zero, plan, columns=names, stream=RandomStream.from_seed(1)).matrix
+    matrix = release_gram(zero, calibration, columns=names, stream=RandomStream.from_seed(1)).matrix
     assert len(np.unique(matrix[np.triu_indices(40)])) == 820
 
 
-def plain_release(full, plan, stream, band):
+def plain_release(full, calibration, stream, band):
     """The noisy average of a whole matrix, written down again: first the diagonal's noise."""
     noisy, size = full.copy(), len(full)
-    noisy[np.diag_indices(size)] += draw_rounded_gaussian(plan.diagonal, size, stream)
+    noisy[np.diag_indices(size)] += draw_rounded_gaussian(calibration.diagonal, size, stream)
     for top in range(0, size - 1, band):
         places = [(i, j) for i in range(top, min(top + band, size - 1)) for j in range(i + 1, size)]
-        noise = draw_rounded_gaussian(plan.off_diagonal, len(places), stream)
+        noise = draw_rounded_gaussian(calibration.off_diagonal, len(places), stream)
         for (i, j), drawn in zip(places, noise, strict=True):
             noisy[i, j] += drawn
             noisy[j, i] = noisy[i, j]
-    return noisy.astype(np.float64) * plan.cell
+    return noisy.astype(np.float64) * calibration.step
 
 
 @pytest.mark.parametrize("band", [1, 7, 100])
@@ -175,21 +178,21 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_panels(monkeypatch, ent
     size = 40
     monkeypatch.setattr(triangle, "_PANEL_ENTRIES", entries)
     monkeypatch.setattr(second_moment, "_DRAWS_AT_A_TIME", band * size)
-    plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=50, row_norm=1.0)
+    calibration = calibrate_moments(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=50, row_norm=1.0)
     table = np.random.default_rng(0).normal(size=(50, size))
-    sums = Gram.from_rows(table, grid=plan.grid)
+    sums = Gram.from_rows(table, grid=calibration.grid)
     assert (len(list(sums.triangle.panels())) == 1) == (entries == 10_000)
     names, stream = tuple(map(str, range(size))), RandomStream.from_seed(1)
-    matrix = release_gram(sums, plan, columns=names, stream=stream).matrix
-    expected = plain_release(sums.sums, plan, RandomStream.from_seed(1), band)
+    matrix = release_gram(sums, calibration, columns=names, stream=stream).matrix
+    expected = plain_release(sums.sums, calibration, RandomStream.from_seed(1), band)
     assert matrix.tobytes() == expected.tobytes()
 
 
 def test_the_gram_must_fit_the_plan():
-    plan = plan_second_moment(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=3, row_norm=1.0)
+    calibration = calibrate_moments(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=3, row_norm=1.0)
     stream = RandomStream.from_seed(0)
-    other_rows = Gram.from_rows(np.eye(2), grid=plan.grid)
+    other_rows = Gram.from_rows(np.eye(2), grid=calibration.grid)
     other_grid = Gram.from_rows(np.eye(3), grid=Grid(row_norm=2.0, bits=20))
     for wrong, columns in ((other_rows, ("a", "b")), (other_grid, ("a", "b", "c"))):
-        with pytest.raises(ParameterError, match="not made for this plan"):
-            release_gram(wrong, plan, columns=columns, stream=stream)
+        with pytest.raises(ParameterError, match="not made for this calibration"):
+            release_gram(wrong, calibration, columns=columns, stream=stream)

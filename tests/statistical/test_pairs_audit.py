@@ -13,9 +13,9 @@ from scipy import stats
 
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import pairs as mechanism
-from dpcov.mechanisms import pairs_plan
-from dpcov.mechanisms.pairs import release_pairs
-from dpcov.mechanisms.pairs_plan import plan_pairs
+from dpcov.mechanisms import pairs_calibration
+from dpcov.mechanisms.pairs import release_co_movement
+from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.privacy import ApproxDP
 from dpcov.sensitive.sums.signs import CoMovement
 
@@ -27,7 +27,7 @@ TABLES = [np.array([[1.0, 1, 1], [1, 1, -1]]), np.array([[1.0, -1, 1], [1, 1, -1
 
 
 def outputs(table):
-    plan = plan_pairs(
+    calibration = calibrate_pairs(
         promise=ApproxDP(EPSILON, DELTA, "replace"),
         n_rows=2,
         n_columns=3,
@@ -37,23 +37,26 @@ def outputs(table):
     sums = CoMovement.from_blocks([table], n_columns=3, center=np.zeros(3))
     found = []
     for _ in range(RUNS):
-        release = release_pairs(sums, plan, columns=COLUMNS, stream=RandomStream.from_os())
+        release = release_co_movement(
+            sums, calibration, columns=COLUMNS, stream=RandomStream.from_os()
+        )
         found.append((*release.pairs[0], release.co_movement[0] * 2))
-    return plan, np.array(found), np.concatenate(list(sums.triangle.above_diagonal()))
+    return calibration, np.array(found), np.concatenate(list(sums.triangle.above_diagonal()))
 
 
-def log_likelihood(plan, found, scores):
-    weights = np.abs(scores) / plan.selection_scale
+def log_likelihood(calibration, found, scores):
+    weights = np.abs(scores) / calibration.selection_scale
     chosen = (found[:, 0] + found[:, 1] - 1).astype(int)  # (0,1), (0,2), (1,2) → 0, 1, 2
-    sd = plan.noise_scale * 2
+    sd = calibration.noise_scale * 2
     return weights[chosen] - (found[:, 2] - scores[chosen]) ** 2 / (2 * sd**2)
 
 
 def audit():
-    plan, first, scores = outputs(TABLES[0])
+    calibration, first, scores = outputs(TABLES[0])
     _, second, other_scores = outputs(TABLES[1])
     ratios = [
-        log_likelihood(plan, found, scores) - log_likelihood(plan, found, other_scores)
+        log_likelihood(calibration, found, scores)
+        - log_likelihood(calibration, found, other_scores)
         for found in (first, second)
     ]
     half = RUNS // 2
@@ -72,9 +75,11 @@ def _bound(hits, alarms):
 
 def quieter_values(monkeypatch):
     monkeypatch.setattr(
-        pairs_plan, "_gaussian_scale", lambda squared, rho: int(math.sqrt(squared / (2 * rho)) / 3)
+        pairs_calibration,
+        "_gaussian_scale",
+        lambda squared, rho: int(math.sqrt(squared / (2 * rho)) / 3),
     )
-    monkeypatch.setattr(pairs_plan, "_events", lambda *_: ())
+    monkeypatch.setattr(pairs_calibration, "_events", lambda *_: ())
 
 
 def no_noise_in_selection(monkeypatch):

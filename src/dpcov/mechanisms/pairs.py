@@ -15,17 +15,17 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import add_noise, select_largest
-from dpcov.mechanisms.pairs_plan import FINER_BITS, PairsPlan
+from dpcov.mechanisms.pairs_calibration import FINER_BITS, PairsCalibration
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.sensitive.sums.signs import CoMovement
 from dpcov.version import __version__
 
-__all__ = ["release_pairs"]
+__all__ = ["release_co_movement"]
 
 
-def release_pairs(
+def release_co_movement(
     sums: CoMovement,
-    plan: PairsPlan,
+    calibration: PairsCalibration,
     *,
     columns: tuple[str, ...],
     stream: RandomStream,
@@ -33,14 +33,14 @@ def release_pairs(
     units: Units | None = None,
     missing: Missing = Missing.REFUSE,
 ) -> PairsRelease:
-    """Select pairs and add the planned noise: a place where rows leave the house.
+    """Select pairs and add the calibrated noise: a place where rows leave the house.
 
     Parameters
     ----------
     sums : CoMovement
         The exact sums.
-    plan : PairsPlan
-        From `plan_pairs`.
+    calibration : PairsCalibration
+        From `calibrate_pairs`.
     columns : tuple of str
         Column names.
     stream : RandomStream
@@ -52,56 +52,63 @@ def release_pairs(
     missing : Missing
         What was done with missing cells.
     """
-    made_for = (plan.n_columns, plan.n_terms, plan.differences, plan.squares)
+    made_for = (
+        calibration.n_columns,
+        calibration.n_terms,
+        calibration.differences,
+        calibration.squares,
+    )
     found = (sums.n_columns, sums.n_terms, sums.differences, sums.rule)
-    if found != made_for or len(columns) != plan.n_columns:
-        raise ParameterError("The sums were not made for this plan.")
+    if found != made_for or len(columns) != calibration.n_columns:
+        raise ParameterError("The sums were not made for this calibration.")
     chosen = select_largest(
         lambda: map(np.abs, sums.triangle.above_diagonal()),
-        count=plan.max_pairs,
-        scale=plan.selection_scale,
+        count=calibration.max_pairs,
+        scale=calibration.selection_scale,
         stream=stream,
     )
     pairs = _pairs_at(chosen, len(columns))
     fine = sums.triangle.at(pairs[:, 0], pairs[:, 1]).astype(np.int64) << FINER_BITS
-    noisy = add_noise(fine, plan.value_scale, stream)
-    variances = _release_squares(sums, plan, stream)
+    noisy = add_noise(fine, calibration.value_scale, stream)
+    variances = _release_squares(sums, calibration, stream)
     if public_variances is not None:
         scale = 1.0 if units is None else units.scale
         variances = Variances(public_variances / scale**2, 0.0)
-    made = plan.squares
+    made = calibration.squares
     return PairsRelease(
         pairs=pairs,
-        co_movement=noisy / float(plan.n_terms << FINER_BITS),
-        noise_scale=plan.noise_scale,
-        n_terms=plan.n_terms,
+        co_movement=noisy / float(calibration.n_terms << FINER_BITS),
+        noise_scale=calibration.noise_scale,
+        n_terms=calibration.n_terms,
         variances=variances,
-        n_rows=plan.n_rows,
+        n_rows=calibration.n_rows,
         columns=columns,
         provenance=PairsProvenance(
             version=__version__,
             mechanism=PAIRS,
-            calibrated_for=plan.promise,
-            center="differences" if plan.differences else "public",
-            max_pairs=plan.max_pairs,
-            selection_scale=plan.selection_scale,
+            calibrated_for=calibration.promise,
+            center="differences" if calibration.differences else "public",
+            max_pairs=calibration.max_pairs,
+            selection_scale=calibration.selection_scale,
             row_norm=None if made is None else made.grid.row_norm,
             cell_bound=None if made is None else made.cell_bound * made.grid.unit,
-            events=plan.events,
+            events=calibration.events,
             missing=missing,
-            rows_per_unit=plan.rows_per_unit,
+            rows_per_unit=calibration.rows_per_unit,
         ),
         simulated=stream.simulated,
         units=Units.plain(len(columns)) if units is None else units,
     )
 
 
-def _release_squares(sums: CoMovement, plan: PairsPlan, stream: RandomStream) -> Variances | None:
+def _release_squares(
+    sums: CoMovement, calibration: PairsCalibration, stream: RandomStream
+) -> Variances | None:
     if sums.squares is None:
         return None
-    noisy = add_noise(sums.squares, plan.square_scale, stream)
-    values = noisy.astype(np.float64) * plan.square_cell
-    return Variances(values, plan.variance_scale)
+    noisy = add_noise(sums.squares, calibration.square_scale, stream)
+    values = noisy.astype(np.float64) * calibration.square_step
+    return Variances(values, calibration.variance_scale)
 
 
 def _pairs_at(places: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.int32]:

@@ -1,6 +1,6 @@
 """The second-moment mechanism: an exact Gram matrix goes in, a Release comes out.
 
-Owns the plan that binds grid, noise and promise together, so that they cannot be
+Owns the calibration that binds grid, noise and promise together, so that they cannot be
 mismatched, and the addition of the noise.
 """
 
@@ -26,7 +26,7 @@ from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
 from dpcov.sensitive.sums.gram import Gram
 from dpcov.version import __version__
 
-__all__ = ["SecondMomentPlan", "plan_second_moment", "release_gram"]
+__all__ = ["MomentsCalibration", "calibrate_moments", "release_gram"]
 
 _DRAWS_AT_A_TIME = 1 << 20
 # The constant cell has a tenth of the squared norm of a row: for means of some tenths of it.
@@ -34,7 +34,7 @@ _INVERSE_SQUARED_CONSTANT = 10
 
 
 @dataclass(frozen=True)
-class SecondMomentPlan:
+class MomentsCalibration:
     """Everything that is decided before a row is read. All of it is public.
 
     Parameters
@@ -49,8 +49,6 @@ class SecondMomentPlan:
         Noise scales on the integer grid of the sums.
     rows_per_unit : int, default 1
         How many rows one person has at most.
-    trace : float, optional
-        For rows that are brought to a sphere: what their squared norms are taken to be.
     """
 
     promise: ApproxDP
@@ -59,31 +57,28 @@ class SecondMomentPlan:
     off_diagonal: int
     diagonal: int
     rows_per_unit: int = 1
-    trace: float | None = None
 
     @property
     def noise_scale(self) -> NoiseScale:
         """The noise scales of the released average, in working units."""
         return NoiseScale(
-            self.off_diagonal * self.cell,
-            self.diagonal * self.cell,
-            mean=self.off_diagonal * self.mean_cell if self.grid.constant else 0.0,
+            self.off_diagonal * self.step,
+            self.diagonal * self.step,
+            mean=self.off_diagonal * self.mean_step if self.grid.constant else 0.0,
         )
 
     @property
-    def cell(self) -> float:
+    def step(self) -> float:
         """What one step of the integer sums is worth in the released average."""
-        if self.trace is not None:
-            return self.trace / self.grid.squared_norm / self.n_rows
         return self.grid.unit**2 / self.n_rows
 
     @property
-    def mean_cell(self) -> float:
+    def mean_step(self) -> float:
         """What one step of the products with the constant is worth in the released mean."""
         return self.grid.unit / (self.grid.constant * self.n_rows)
 
-    def for_rows(self, n_rows: int) -> SecondMomentPlan:
-        """Return the plan for a table that turned out to have another number of rows.
+    def for_rows(self, n_rows: int) -> MomentsCalibration:
+        """Return the calibration for a table that turned out to have another number of rows.
 
         Noise does not depend on it, and the Gram matrix refuses rows that the grid has no
         room for.
@@ -91,16 +86,15 @@ class SecondMomentPlan:
         return replace(self, n_rows=n_rows)
 
 
-def plan_second_moment(
+def calibrate_moments(
     *,
     promise: ApproxDP,
     n_rows: int,
     row_norm: float,
     multiplier: float | None = None,
     with_mean: bool = False,
-    trace: float | None = None,
     rows_per_unit: int = 1,
-) -> SecondMomentPlan:
+) -> MomentsCalibration:
     """Choose grid and noise from facts that are public or were paid for.
 
     Parameters
@@ -115,8 +109,6 @@ def plan_second_moment(
         Noise sd over sensitivity, when other steps have a share of the promise.
     with_mean : bool, default False
         Whether the mean is released with the moments, by a constant cell in each row.
-    trace : float, optional
-        Bring rows to a sphere, and take this for their squared norms.
     rows_per_unit : int, default 1
         How many rows one person has at most.
 
@@ -133,8 +125,8 @@ def plan_second_moment(
     Examples
     --------
     >>> promise = ApproxDP(1.0, 1e-5, "replace")
-    >>> plan = plan_second_moment(promise=promise, n_rows=1000, row_norm=1.0)
-    >>> round(plan.noise_scale.off_diagonal * 1000, 3), plan.grid.bits
+    >>> calibration = calibrate_moments(promise=promise, n_rows=1000, row_norm=1.0)
+    >>> round(calibration.noise_scale.off_diagonal * 1000, 3), calibration.grid.bits
     (3.731, 20)
     """
     if multiplier is None:
@@ -142,7 +134,7 @@ def plan_second_moment(
 
     def grid_of(bits: int) -> Grid:
         constant = isqrt(4**bits // _INVERSE_SQUARED_CONSTANT) if with_mean else 0
-        return Grid(row_norm=row_norm, bits=bits, constant=constant, sphere=trace is not None)
+        return Grid(row_norm=row_norm, bits=bits, constant=constant)
 
     def variance(grid: Grid) -> Fraction:
         # (σ₀ Δ)², exactly: a float is a fraction.
@@ -155,36 +147,34 @@ def plan_second_moment(
 
     grid, needed = finest_grid(grid_of, n_rows=n_rows, variance=variance)
     off_diagonal, diagonal = frobenius_scales(needed)
-    return SecondMomentPlan(
+    return MomentsCalibration(
         promise=promise,
         n_rows=n_rows,
         grid=grid,
         off_diagonal=off_diagonal,
         diagonal=diagonal,
         rows_per_unit=rows_per_unit,
-        trace=trace,
     )
 
 
 def release_gram(
     gram: Gram,
-    plan: SecondMomentPlan,
+    calibration: MomentsCalibration,
     *,
     columns: tuple[str, ...],
     stream: RandomStream,
     events: tuple[Event, ...] = (),
     units: Units | None = None,
-    n_rows: int | None = None,
     missing: Missing = Missing.REFUSE,
 ) -> Release:
-    """Add the planned noise to a Gram matrix: a place where rows leave the house.
+    """Add the calibrated noise to a Gram matrix: a place where rows leave the house.
 
     Parameters
     ----------
     gram : Gram
-        The exact sums, on the plan's grid.
-    plan : SecondMomentPlan
-        From `plan_second_moment`.
+        The exact sums, on the calibration's grid.
+    calibration : MomentsCalibration
+        From `calibrate_moments`.
     columns : tuple of str
         Column names.
     stream : RandomStream
@@ -193,35 +183,36 @@ def release_gram(
         What was done, this step included; by default this step alone.
     units : Units, optional
         What working units are.
-    n_rows : int, optional
-        The number of rows of the table, if the Gram matrix is of their differences.
     missing : Missing
         What was done with missing cells.
     """
-    if gram.grid != plan.grid or gram.n_rows != plan.n_rows or gram.n_columns != len(columns):
-        raise ParameterError("The Gram matrix was not made for this plan.")
-    center = "public" if n_rows is None else "differences"
-    matrix, mean = _noisy_average(gram.triangle, plan, stream), None
-    if plan.grid.constant:
+    if (
+        gram.grid != calibration.grid
+        or gram.n_rows != calibration.n_rows
+        or gram.n_columns != len(columns)
+    ):
+        raise ParameterError("The Gram matrix was not made for this calibration.")
+    center = "public"
+    matrix, mean = _noisy_average(gram.triangle, calibration, stream), None
+    if calibration.grid.constant:
         center = "private"
-        matrix, mean = _take_out_mean(matrix, plan)
+        matrix, mean = _take_out_mean(matrix, calibration)
     return Release(
         matrix=matrix,
-        noise_scale=plan.noise_scale,
-        n_rows=plan.n_rows if n_rows is None else n_rows,
+        noise_scale=calibration.noise_scale,
+        n_rows=calibration.n_rows,
         columns=columns,
         provenance=Provenance(
             version=__version__,
             mechanism=SECOND_MOMENT,
-            row_norm=plan.grid.row_norm,
-            bits=plan.grid.bits,
-            calibrated_for=plan.promise,
+            row_norm=calibration.grid.row_norm,
+            bits=calibration.grid.bits,
+            calibrated_for=calibration.promise,
             center=center,
-            constant=plan.grid.constant,
-            trace=plan.trace,
+            constant=calibration.grid.constant,
             missing=missing,
-            rows_per_unit=plan.rows_per_unit,
-            events=events or (_only_event(plan.promise),),
+            rows_per_unit=calibration.rows_per_unit,
+            events=events or (_only_event(calibration.promise),),
         ),
         simulated=stream.simulated,
         units=Units.plain(len(columns)) if units is None else units,
@@ -234,21 +225,21 @@ def _only_event(promise: ApproxDP) -> Gaussian:
 
 
 def _take_out_mean(
-    matrix: npt.NDArray[np.float64], plan: SecondMomentPlan
+    matrix: npt.NDArray[np.float64], calibration: MomentsCalibration
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return second moments about the noisy mean, and that mean. Costs no privacy.
 
     The square of a noisy mean is too large by its noise variance, on the diagonal alone.
     """
-    mean = matrix[:-1, -1] * (plan.mean_cell / plan.cell)
+    mean = matrix[:-1, -1] * (calibration.mean_step / calibration.step)
     moments = matrix[:-1, :-1].copy()
     moments -= np.outer(mean, mean)
-    moments[np.diag_indices(len(mean))] += plan.noise_scale.mean**2
+    moments[np.diag_indices(len(mean))] += calibration.noise_scale.mean**2
     return moments, mean
 
 
 def _noisy_average(
-    sums: Triangle, plan: SecondMomentPlan, stream: RandomStream
+    sums: Triangle, calibration: MomentsCalibration, stream: RandomStream
 ) -> npt.NDArray[np.float64]:
     """Add noise on and above the diagonal, convert to float, once, and mirror.
 
@@ -256,17 +247,17 @@ def _noisy_average(
     """
     size = sums.size
     matrix = np.empty((size, size))
-    diagonal = add_noise(sums.diagonal(), plan.diagonal, stream)
-    matrix[np.diag_indices(size)] = diagonal * plan.cell
+    diagonal = add_noise(sums.diagonal(), calibration.diagonal, stream)
+    matrix[np.diag_indices(size)] = diagonal * calibration.step
     band = max(1, _DRAWS_AT_A_TIME // size)
     for top in range(0, size - 1, band):
         bottom = min(top + band, size - 1)
         exact = np.concatenate([sums.row(row)[1:] for row in range(top, bottom)])
-        noisy = add_noise(exact, plan.off_diagonal, stream)
+        noisy = add_noise(exact, calibration.off_diagonal, stream)
         start = 0
         for row in range(top, bottom):
             stop = start + size - 1 - row
-            matrix[row, row + 1 :] = noisy[start:stop] * plan.cell
+            matrix[row, row + 1 :] = noisy[start:stop] * calibration.step
             matrix[row + 1 : bottom, row] = matrix[row, row + 1 : bottom]
             start = stop
         matrix[bottom:, top:bottom] = matrix[top:bottom, bottom:].T

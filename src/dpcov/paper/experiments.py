@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dpcov.errors import NothingDetectableWarning
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.scales import scale_of
-from dpcov.mechanisms.second_moment import SecondMomentPlan, plan_second_moment, release_gram
+from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
 from dpcov.norms import relative_error
 from dpcov.paper.algorithms import printed_threshold, symmetric_noise, threshold_and_clip
 from dpcov.paper.models import (
@@ -118,17 +118,17 @@ def _as_it_holds(
     grams: dict[object, Gram] = {}
     estimates: Estimates = {}
     for model, epsilon, seed in _noisy_variants(trial, noise_seed):
-        plan = plan_second_moment(
+        calibration = calibrate_moments(
             promise=_promise(trial, epsilon), n_rows=trial.n_rows, row_norm=1.0
         )
-        if plan.grid not in grams:
-            grams[plan.grid] = _gram(trial, truth, data, plan)
+        if calibration.grid not in grams:
+            grams[calibration.grid] = _gram(trial, truth, data, calibration)
         if model == "local":
-            plan = _summed_over_people(plan)
+            calibration = _summed_over_people(calibration)
         stream = RandomStream.from_seed(int(seed.generate_state(1, np.uint64)[0]))
-        release = release_gram(grams[plan.grid], plan, columns=columns, stream=stream)
+        release = release_gram(grams[calibration.grid], calibration, columns=columns, stream=stream)
         threshold = printed_threshold(
-            trial.n_columns, trial.n_rows, plan.noise_scale.off_diagonal, _gamma(truth)
+            trial.n_columns, trial.n_rows, calibration.noise_scale.off_diagonal, _gamma(truth)
         )
         matrix = threshold_and_clip(release.matrix, threshold)
         estimates[model, _algorithm(model), epsilon] = matrix
@@ -136,31 +136,33 @@ def _as_it_holds(
     return estimates
 
 
-def _gram(trial: Trial, truth: Array, data: np.random.Generator, plan: SecondMomentPlan) -> Gram:
+def _gram(
+    trial: Trial, truth: Array, data: np.random.Generator, calibration: MomentsCalibration
+) -> Gram:
     """Draw all rows, block by block; `Gram` clips them to norm 1."""
-    size = max_block_rows(trial.n_columns, plan.grid)
+    size = max_block_rows(trial.n_columns, calibration.grid)
 
     def blocks() -> Iterator[Array]:
         for start in range(0, trial.n_rows, size):
             yield sample_rows(truth, min(size, trial.n_rows - start), data)
 
-    return Gram.from_blocks(blocks(), n_columns=trial.n_columns, grid=plan.grid, threads=1)
+    return Gram.from_blocks(blocks(), n_columns=trial.n_columns, grid=calibration.grid, threads=1)
 
 
-def _summed_over_people(plan: SecondMomentPlan) -> SecondMomentPlan:
-    """Return the plan of a sum to which each of n people adds the noise of the whole.
+def _summed_over_people(calibration: MomentsCalibration) -> MomentsCalibration:
+    """Return the calibration of a sum to which each of n people adds the noise of the whole.
 
     In the local model any two rows are neighbors: one report needs what the central sum
     needs, and n of them have √n times its sd.
     """
 
     def times_root_n(scale: int) -> int:
-        return scale_of(Fraction(plan.n_rows * scale**2))
+        return scale_of(Fraction(calibration.n_rows * scale**2))
 
     return replace(
-        plan,
-        off_diagonal=times_root_n(plan.off_diagonal),
-        diagonal=times_root_n(plan.diagonal),
+        calibration,
+        off_diagonal=times_root_n(calibration.off_diagonal),
+        diagonal=times_root_n(calibration.diagonal),
     )
 
 

@@ -1,4 +1,4 @@
-"""The plan of the pairs mechanism: budget, selection and noise, bound together.
+"""The calibration of the pairs mechanism: budget, selection and noise, bound together.
 
 Owns everything that is decided before a row is read, from public facts alone.
 """
@@ -29,7 +29,7 @@ from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import selection_scale, zcdp_budget
 from dpcov.sensitive.sums.signs import Squares
 
-__all__ = ["DEFAULT_SHARES", "FINER_BITS", "PairsPlan", "plan_pairs"]
+__all__ = ["DEFAULT_SHARES", "FINER_BITS", "PairsCalibration", "calibrate_pairs"]
 
 DEFAULT_SHARES = {"selection": 0.5, "values": 0.5, "variances": 0.1}
 """Relative shares of the budget; those of steps that are not taken go to the others."""
@@ -39,7 +39,7 @@ FINER_BITS = 20
 
 
 @dataclass(frozen=True)
-class PairsPlan:
+class PairsCalibration:
     """Everything that is decided before a row is read. All of it is public.
 
     Parameters
@@ -85,17 +85,17 @@ class PairsPlan:
         return self.value_scale / (self.n_terms << FINER_BITS)
 
     @property
-    def square_cell(self) -> float:
+    def square_step(self) -> float:
         """What one step of the sums of squares is worth in a variance."""
         return 0.0 if self.squares is None else self.squares.grid.unit**2 / self.n_terms
 
     @property
     def variance_scale(self) -> float:
         """The sd of the noise of a released variance."""
-        return self.square_scale * self.square_cell
+        return self.square_scale * self.square_step
 
-    def for_rows(self, n_rows: int) -> PairsPlan:
-        """Return the plan for a table that turned out to have another number of rows.
+    def for_rows(self, n_rows: int) -> PairsCalibration:
+        """Return the calibration for a table that turned out to have another number of rows.
 
         Neither the noise nor the events depend on it.
         """
@@ -103,7 +103,7 @@ class PairsPlan:
         return replace(self, n_rows=n_rows, n_terms=n_terms)
 
 
-def plan_pairs(
+def calibrate_pairs(
     *,
     promise: ApproxDP,
     n_rows: int,
@@ -114,7 +114,7 @@ def plan_pairs(
     cell_bound: float | None = None,
     shares: Mapping[str, float] | None = None,
     rows_per_unit: int = 1,
-) -> PairsPlan:
+) -> PairsCalibration:
     """Choose all noise from public facts.
 
     Parameters
@@ -139,14 +139,14 @@ def plan_pairs(
 
     Examples
     --------
-    >>> plan = plan_pairs(
+    >>> calibration = calibrate_pairs(
     ...     promise=ApproxDP(1.0, 1e-5, "replace"),
     ...     n_rows=20_000,
     ...     n_columns=1000,
     ...     max_pairs=200,
     ...     differences=True,
     ... )
-    >>> plan.n_terms, round(plan.selection_scale), round(plan.noise_scale, 4)
+    >>> calibration.n_terms, round(calibration.selection_scale), round(calibration.noise_scale, 4)
     (10000, 162, 0.0162)
     """
     if promise.neighbors is Neighbors.LOCAL:
@@ -162,7 +162,7 @@ def plan_pairs(
         advice=f"{n_columns} columns have {all_pairs} pairs.",
     )
     if all_pairs == 0:
-        raise ParameterError("The pairs mechanism needs at least two columns.")
+        raise ParameterError("The pairs mechanism needs two columns or more; got 1 feature(s).")
     n_terms = n_rows // 2 if differences else n_rows
     taken = {
         "selection": count < all_pairs,
@@ -183,8 +183,8 @@ def plan_pairs(
         squared = _squared_square_sensitivity(squares, promise, rows_per_unit)
         return squared / (2 * Fraction(budget["variances"]))
 
-    squares, square_scale = _plan_squares(row_norm, cell_bound, n_terms, square_variance)
-    return PairsPlan(
+    squares, square_scale = _calibrate_squares(row_norm, cell_bound, n_terms, square_variance)
+    return PairsCalibration(
         promise=promise,
         n_rows=n_rows,
         n_terms=n_terms,
@@ -201,7 +201,7 @@ def plan_pairs(
     )
 
 
-def _plan_squares(
+def _calibrate_squares(
     row_norm: float | None,
     cell_bound: float | None,
     n_terms: int,
