@@ -49,8 +49,8 @@ from dpcov.cli.options import (
 from dpcov.cli.publishing import publish
 from dpcov.cli.terminal import guarded
 from dpcov.columns.missing import Missing
-from dpcov.releases import AnyRelease
 from dpcov.publication.folder import Identity
+from dpcov.releases import AnyRelease
 
 __all__ = ["release", "release_pairs"]
 
