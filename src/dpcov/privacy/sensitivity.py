@@ -13,7 +13,9 @@ from dpcov.privacy.promise import Neighbors
 __all__ = [
     "frobenius_sensitivity",
     "sign_sensitivity",
+    "squared_cell_sensitivity",
     "squared_moment_sensitivity",
+    "squared_place_sensitivity",
     "squared_unit_sensitivity",
 ]
 
@@ -73,6 +75,48 @@ def sign_sensitivity(neighbors: Neighbors) -> int:
     (2, 1)
     """
     return 1 if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE else 2
+
+
+def squared_cell_sensitivity(
+    neighbors: Neighbors, *, low: int, high: int, columns: int = 1, rows: int = 1
+) -> int:
+    """Return the squared ℓ₂ sensitivity of sums of numbers that cells stand for.
+
+    Each observed cell stands for an integer from `low` to `high`, a missing one for 0, and all
+    cells of a row may move at once.
+
+    Notes
+    -----
+    Claim P22. In each column one row moves the sum by at most max(high, 0) − min(low, 0) when
+    it is replaced, and by max(|low|, |high|) when a row without cells takes its place; √k
+    times that in k columns, and m times that for m rows.
+
+    Examples
+    --------
+    >>> squared_cell_sensitivity(Neighbors.REPLACE, low=-1, high=1, columns=5)
+    20
+    """
+    if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
+        most = max(abs(low), abs(high))
+    else:
+        most = max(high, 0) - min(low, 0)
+    return columns * (rows * most) ** 2
+
+
+def squared_place_sensitivity(neighbors: Neighbors, *, rows: int = 1) -> int:
+    """Return the squared ℓ₂ sensitivity of a histogram in which a row has one place or none.
+
+    Notes
+    -----
+    Claim P25. A row that is replaced leaves one place and takes another: √2. A row of zeros
+    has no place: 1. m rows move it by at most m times as much.
+
+    Examples
+    --------
+    >>> squared_place_sensitivity(Neighbors.REPLACE, rows=3)
+    18
+    """
+    return squared_unit_sensitivity(neighbors) * rows**2
 
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from dpcov.columns import Column, Columns
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.working import Reading, WorkingSource
+from dpcov.sensitive.tables.working import CellReading, Reading, WorkingSource
 
 FACTS = Columns(
     [
@@ -64,3 +64,34 @@ def test_a_finite_cell_that_leaves_the_floats_is_far_and_not_missing():
     assert np.isfinite(cells[:, 0]).all()
     assert cells[0, 0] == -cells[1, 0] > 1e308
     assert np.isinf(cells[1, 1])
+
+
+LIMITED = CellReading(
+    np.array([0.0, -np.inf]), np.array([10.0, 5.0]), np.array([4.0, 1.0]), np.array([2.0, 0.5])
+)
+
+
+def test_cells_are_limited_in_own_units_before_they_are_centered_and_scaled():
+    rows = np.array([[12.0, 9.0], [-3.0, -1e9], [5.0, 1.5]])
+    assert LIMITED.read(rows).tolist() == [[3.0, 8.0], [-2.0, -2e9 - 2], [0.5, 1.0]]
+    assert LIMITED.read(np.array([[True, False]])).tolist() == [[-1.5, -2.0]]
+    assert LIMITED.working_units.scale.tolist() == [2.0, 0.5]
+
+
+def test_limits_leave_missing_and_infinite_cells_as_they_are():
+    cells = LIMITED.read(np.array([[np.nan, np.inf], [-np.inf, 1.0]]))
+    assert np.isnan(cells[0, 0])
+    assert cells[0, 1] == np.inf
+    assert cells[1].tolist() == [-np.inf, 0.0]
+
+
+def test_a_finite_cell_far_beyond_small_scales_is_not_missing():
+    reading = CellReading(np.array([-np.inf]), np.array([np.inf]), np.zeros(1), np.array([1e-9]))
+    assert np.isfinite(reading.read(np.array([[1.7e308], [-1.7e308]]))).all()
+
+
+@pytest.mark.claim("P2")
+@given(hnp.arrays(float, (5, 2)), st.permutations(range(5)))
+def test_a_limited_row_is_read_alike_in_every_place_and_layout(rows, order):
+    moved = LIMITED.read(np.asfortranarray(rows[order]))
+    assert np.array_equal(moved, LIMITED.read(rows)[order], equal_nan=True)

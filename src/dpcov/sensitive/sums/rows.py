@@ -16,7 +16,7 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import MissingValueError
 from dpcov.exact.grid import Grid
 
-__all__ = ["quantize_rows", "squared_norms"]
+__all__ = ["check_complete", "quantize_rows", "squared_norms"]
 
 # Sums of squared integers below this are exact in float64, whatever their order.
 _EXACT = 2.0**53
@@ -112,6 +112,16 @@ def squared_norms(rows: npt.NDArray[Any], missing: Missing) -> npt.NDArray[np.fl
         return np.ldexp(squared, 2 * (exponent - _NORM_BITS))
 
 
+def check_complete(complete: bool, missing: Missing) -> None:
+    """Refuse missing and infinite cells where the rule says so, without a word on which."""
+    if not complete and missing == Missing.REFUSE:
+        raise MissingValueError(
+            "The table has missing or infinite cells. Fill each from its own row alone, or pass "
+            "missing='center' to read them as their column's center. Dropping rows would make "
+            "their number, which is published, depend on the data."
+        )
+
+
 def _quantize_hard_rows(
     rows: npt.NDArray[Any], grid: Grid, missing: Missing
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -136,12 +146,7 @@ def _finite_cells(rows: npt.NDArray[Any], missing: Missing) -> npt.NDArray[np.fl
     cells = rows.astype(np.float64)
     finite = np.isfinite(cells)
     if not finite.all():
-        if missing == Missing.REFUSE:
-            raise MissingValueError(
-                "The table has missing or infinite cells. Fill each from its own row alone, or "
-                "pass missing='center' to read them as their column's center. Dropping rows "
-                "would make their number, which is published, depend on the data."
-            )
+        check_complete(False, missing)
         cells[~finite] = 0.0
     return cells
 

@@ -18,7 +18,7 @@ from dpcov.columns import Columns, Units
 from dpcov.sensitive.tables.pieces import Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 
-__all__ = ["FAR", "Reading", "WorkingSource"]
+__all__ = ["FAR", "CellReading", "Reading", "WorkingSource"]
 
 Array = npt.NDArray[np.float64]
 
@@ -70,10 +70,43 @@ class Reading:
         return cells
 
 
+@dataclass(frozen=True, eq=False)
+class CellReading:
+    """How cells are read when limits are learned: z = (clip(x, lower, upper) − center) / scale.
+
+    All are in the data's own units; limits are infinite where there is none.
+    """
+
+    lower: Array
+    upper: Array
+    center: Array
+    scale: Array
+
+    @property
+    def working_units(self) -> Units:
+        """What a working cell of 1 is worth in the data's own units."""
+        return Units(self.center, self.scale)
+
+    def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a block in working units; a missing or infinite cell stays as it is."""
+        # Overflow is meant, and a warning about it would be about the data.
+        with np.errstate(all="ignore"):
+            cells: Array = np.maximum(block, self.lower, dtype=np.float64)
+            np.minimum(cells, self.upper, out=cells)
+            cells -= self.center
+            cells /= self.scale
+            # A cell that is there and leaves the floats is far away, and not missing.
+            np.clip(cells, -FAR, FAR, out=cells)
+        there = np.isfinite(block)
+        if not there.all():
+            np.copyto(cells, block, where=~there)
+        return cells
+
+
 class WorkingSource:
     """A source whose blocks are in working units."""
 
-    def __init__(self, source: Rows, reading: Reading) -> None:
+    def __init__(self, source: Rows, reading: Reading | CellReading) -> None:
         self._source, self._reading = source, reading
 
     @property

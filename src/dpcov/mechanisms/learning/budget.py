@@ -1,0 +1,162 @@
+"""The budget of learning: which steps there are, and what each may cost.
+
+Owns the split between learning and the moments. Everything follows from public facts, before a
+row is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpcov.errors import ParameterError
+from dpcov.mechanisms.learning.quantiles import Payment
+from dpcov.mechanisms.learning.stated import Stated
+from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS
+from dpcov.parameters import check_number
+from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
+
+__all__ = ["MOMENTS", "LearningPlan", "default_shares", "plan_learning", "steps_needed"]
+
+MOMENTS = "moments"
+"""The step that has what the others leave."""
+_LEAST_FOR_MOMENTS = 0.1
+
+
+def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
+    """Return the share of each step in the whole, where it is taken: of squared distances.
+
+    They are the same for all tables so far; the numbers of rows and columns are there for a
+    rule that knows better.
+    """
+    return {
+        "range": 0.04,
+        "center": 0.06,
+        "limit": 0.06,
+        "mean": 0.02,
+        "scale": 0.04,
+        "beyond": 0.005,
+        "radius": 0.04,
+        "clipping": 0.03,
+    }
+
+
+def steps_needed(stated: Stated, *, with_radius: bool = True) -> list[str]:
+    """Return the steps that have something to learn, in order; the moments come last.
+
+    Where the row norm is stated, cells are read as stated, and nothing is asked of columns.
+    """
+    needed = {
+        "range": stated.without_limit.any(),
+        "center": stated.without_center.any(),
+        "limit": stated.without_limit.any(),
+        "mean": stated.without_center.any(),
+        "scale": stated.without_scale.any(),
+        "beyond": True,
+        "radius": True,
+    }
+    learned = [step for step, some in needed.items() if some] if with_radius else []
+    return [*learned, "clipping", MOMENTS]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningPlan:
+    """What each step may cost, and whom all of them protect. All of it is public."""
+
+    promise: ApproxDP
+    rows_per_unit: int
+    multipliers: Mapping[str, float]
+
+    def payment(self, step: str) -> Payment:
+        """Return what a step has."""
+        return Payment(
+            multiplier=self.multipliers[step],
+            neighbors=self.promise.neighbors,
+            rows_per_unit=self.rows_per_unit,
+        )
+
+    def event(self, step: str) -> Gaussian:
+        """Return what a step does."""
+        return Gaussian(step, self.multipliers[step])
+
+    @property
+    def events(self) -> tuple[Gaussian, ...]:
+        """What all steps before the moments do, in order."""
+        return tuple(self.event(step) for step in self.multipliers if step != MOMENTS)
+
+
+def plan_learning(
+    promise: ApproxDP,
+    stated: Stated,
+    *,
+    n_rows: int | None = None,
+    with_radius: bool = True,
+    rows_per_unit: int = 1,
+    shares: Mapping[str, float] | None = None,
+) -> LearningPlan:
+    """Split a promise among the steps that are needed and the moments.
+
+    Notes
+    -----
+    Claim P23. All steps are Gaussian. Those of multipliers σ/√w_i with Σ w_i ≤ 1 are together
+    one of multiplier σ, or of less privacy loss; each is rounded toward more noise.
+
+    Examples
+    --------
+    >>> plan = plan_learning(ApproxDP(1.0, 1e-6, "replace"), Stated.nothing(5))
+    >>> {step: round(multiplier, 1) for step, multiplier in plan.multipliers.items()}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'range': 18.9, 'center': 17.2, 'limit': 17.2, 'mean': 29.9, 'scale': 21.1, 'beyond': 59.7,
+     'radius': 42.2, 'moments': 4.9}
+    """
+    whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+    steps = steps_needed(stated, with_radius=with_radius)
+    weights = _weights(steps, default_shares(n_rows, stated.n_columns), shares)
+    multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
+    plan = LearningPlan(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
+    _check_room(plan, stated.n_columns)
+    return plan
+
+
+def _check_room(plan: LearningPlan, n_columns: int) -> None:
+    """Refuse, before a row is read, what would need more noise than integers have room for."""
+    try:
+        for step in plan.multipliers:
+            plan.payment(step).noise(
+                low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, n_rows=1, steps=MOST_HALVINGS
+            )
+    except ParameterError:
+        raise ParameterError(
+            "The noise that would pay for so many rows of one person, at this epsilon, is beyond "
+            "64-bit integers. Nothing could be learned; use a larger epsilon or fewer rows of each."
+        ) from None
+
+
+def _weights(
+    steps: list[str], defaults: Mapping[str, float], shares: Mapping[str, float] | None
+) -> dict[str, float]:
+    """Return the share of each step; the moments have what is left."""
+    own = {} if shares is None else shares
+    if not isinstance(own, Mapping) or not set(own) <= set(defaults):
+        raise ParameterError(f"shares must be a mapping that names {', '.join(defaults)}.")
+    weights = {
+        step: check_number(
+            f"share of {step}",
+            own.get(step, defaults[step]),
+            low=1e-6,
+            high=1.0,
+            open_low=False,
+            advice="Every step that is taken needs a share.",
+        )
+        for step in steps
+        if step != MOMENTS
+    }
+    # Rounded down by more than the sum can be off.
+    left = 1 - math.fsum(weights.values()) - 2.0**-50
+    if left < _LEAST_FOR_MOMENTS:
+        raise ParameterError(
+            f"The shares of learning leave {max(left, 0):.2g} of the budget for the moments; they "
+            f"must leave {_LEAST_FOR_MOMENTS:g}."
+        )
+    return weights | {MOMENTS: left}

@@ -1,0 +1,89 @@
+"""Lengths of rows: a radius that is learned, and how far rows reach beyond it.
+
+Owns both questions. They are asked of exact counts by squared norm, in working units.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.exact.randomness import RandomStream
+from dpcov.mechanisms.learning.quantiles import Payment
+from dpcov.mechanisms.learning.tuning import Tuning
+from dpcov.releases.learned import Clipping
+from dpcov.sensitive.sums.norm_histogram import NormBins
+
+__all__ = ["edges_about", "find_radius", "measure_clipping", "tail_wanted"]
+
+Array = npt.NDArray[np.float64]
+
+
+def edges_about(squared_norm: float, tuning: Tuning) -> Array:
+    """Return squared norms, some octaves below to some above one of them, which is among them."""
+    steps = np.arange(
+        -tuning.norm_octaves * tuning.norm_bins, tuning.norm_octaves * tuning.norm_bins + 1
+    )
+    return squared_norm * np.exp2(steps / tuning.norm_bins)
+
+
+def tail_wanted(
+    n_rows: int, n_columns: int, *, moments: Payment, radius: Payment, tuning: Tuning
+) -> float:
+    """Return which share of the rows should be longer than the radius, from public facts alone.
+
+    Noise grows with the radius, and clipping biases what it shortens. On real tables both are
+    of one size when about 4 σ p / n of the rows are shortened, σ being the multiplier of the
+    moments. Fewer rows than stand out of the noise of a count cannot be looked for.
+    """
+    best = tuning.radius_tail * moments.multiplier * moments.rows_per_unit * n_columns / n_rows
+    noise = radius.noise(low=0, high=1, columns=1, n_rows=n_rows, steps=tuning.radius_steps)
+    return min(tuning.most_tail, max(best, tuning.radius_noise * noise.sd / n_rows))
+
+
+def find_radius(
+    bins: NormBins, tail: float, payment: Payment, tuning: Tuning, stream: RandomStream
+) -> int:
+    """Return the place of the edge beyond which about a share `tail` of the rows lie.
+
+    Notes
+    -----
+    Claim P25. A row adds 0 or 1 to the number of rows beyond a place, and one without cells
+    0: one person moves it by at most m, the number of their rows. The bisection is P23's.
+    """
+    noise = payment.noise(low=0, high=1, columns=1, n_rows=bins.n_rows, steps=tuning.radius_steps)
+    low, high = 0, len(bins.edges) - 1
+    for _ in range(tuning.radius_steps):
+        middle = (low + high) // 2
+        beyond = noise.on(bins.beyond(middle), stream)[0]
+        low, high = (middle, high) if beyond > tail * bins.n_rows else (low, middle)
+    return high
+
+
+def measure_clipping(
+    bins: NormBins, place: int, payment: Payment, tuning: Tuning, stream: RandomStream
+) -> Clipping:
+    """Return how many rows are longer than an edge, and by how much, both with noise.
+
+    Notes
+    -----
+    Claim P25. A row stands for two integers from 0 to G that follow from its bin: G if it is
+    beyond the edge, and how far beyond, limited to some squared radii. P22, with two sums.
+    """
+    steps, reach = tuning.square_steps, tuning.excess_reach
+    squared = float(bins.edges[place])
+    low = np.concatenate([bins.edges[:1], bins.edges])
+    high = np.append(bins.edges, bins.edges[-1])
+    middle = np.sqrt(low * high)  # what rows of a bin are taken for
+    is_beyond = np.arange(len(middle)) > place
+    apart = np.where(is_beyond, np.clip((middle / squared - 1) / reach, 0.0, 1.0), 0.0)
+    values = np.rint(np.stack([is_beyond, apart]) * steps).astype(np.int64)
+    noise = payment.noise(low=0, high=steps, columns=2, n_rows=bins.n_rows)
+    share, excess = noise.on(bins.sums(values), stream) / (steps * bins.n_rows)
+    sd = noise.sd / (steps * bins.n_rows)
+    return Clipping(
+        share=float(share),
+        share_error=sd,
+        excess=float(excess) * reach * squared,
+        excess_error=sd * reach * squared,
+    )

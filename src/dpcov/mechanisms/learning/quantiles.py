@@ -1,0 +1,122 @@
+"""Quantiles of many columns at once, by bisection with noise.
+
+Owns the bisection. How many steps there are is public; where each looks follows from noisy
+answers alone. `window` says which bins are counted at a place; the windows of larger places
+hold those of smaller ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.errors import ParameterError
+from dpcov.exact.randomness import RandomStream
+from dpcov.mechanisms.learning.noisy import Noise
+from dpcov.privacy import Neighbors
+from dpcov.privacy.sensitivity import squared_cell_sensitivity
+from dpcov.sensitive.sums.cell_counts import CellCounts
+
+__all__ = ["Payment", "Quantile", "Questions", "count_noise"]
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Window = Callable[[Array], tuple[Integers, Integers]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """What a step may cost, and whom it protects. All of it is public."""
+
+    multiplier: float
+    neighbors: Neighbors
+    rows_per_unit: int = 1
+
+    def noise(self, *, low: int, high: int, columns: int, n_rows: int, steps: int = 1) -> Noise:
+        """Return the noise for sums over rows of integers from low to high, one for each cell."""
+        squared = squared_cell_sensitivity(
+            self.neighbors, low=low, high=high, columns=columns, rows=self.rows_per_unit
+        )
+        largest = n_rows * max(abs(low), abs(high))
+        return Noise.paying(self.multiplier, squared, largest=largest, steps=steps)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The share `below` / `parts` of the cells that are not missing."""
+
+    below: int
+    parts: int
+
+    @classmethod
+    def beyond(cls, tail: float, parts: int) -> Quantile:
+        """Return the quantile that leaves at least this share beyond it."""
+        return cls(int((1 - tail) * parts), parts)
+
+
+def count_noise(payment: Payment, columns: int, n_rows: int, steps: int) -> float:
+    """Return the noise sd of a count of cells in each of some steps; no less than it will be."""
+    return payment.noise(low=0, high=1, columns=columns, n_rows=n_rows, steps=steps).sd
+
+
+class Questions:
+    """How many cells of some columns lie in windows, more or fewer than a quantile asks for.
+
+    Notes
+    -----
+    Claim P23. With the quantile a/d, every answer is d · #{cells in the window} − a · #{cells}
+    with noise. A cell adds d − a, −a, or 0 if it is missing, so P22 says how far one person
+    moves the k numbers. The noise is for `steps` answers, together one Gaussian step; there
+    are no more.
+    """
+
+    def __init__(
+        self,
+        counts: CellCounts,
+        window: Window,
+        *,
+        quantile: Quantile,
+        columns: Integers,
+        steps: int,
+        payment: Payment,
+        stream: RandomStream,
+    ) -> None:
+        below, parts = quantile.below, quantile.parts
+        self._noise = payment.noise(
+            low=-below,
+            high=parts - below,
+            columns=len(columns),
+            n_rows=counts.n_rows,
+            steps=steps,
+        )
+        self._counts, self._window, self._quantile = counts, window, quantile
+        self._columns, self._left, self._stream = columns, steps, stream
+
+    def surplus(self, place: Array) -> Array:
+        """Return the noisy surplus of cells in the windows at a public place, in parts."""
+        if not self._left:
+            raise ParameterError("No further answer was paid for.")
+        self._left -= 1
+        within = self._counts.between(*self._window(place), self._columns)
+        observed = self._counts.observed(self._columns)
+        exact = self._quantile.parts * within - self._quantile.below * observed
+        return self._noise.on(exact, self._stream)
+
+    def bisect(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return the ends between which the quantile is seen, after all steps that are left."""
+        for _ in range(self._left):
+            middle = (low + high) / 2
+            short = self.surplus(middle) < 0
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        return low, high
+
+    def is_above(self, place: Array, clear: float) -> npt.NDArray[np.bool_]:
+        """Return whether the quantile is clearly above a place: by so many noise sd.
+
+        With much noise, half of what would be there at most is enough.
+        """
+        most = self._quantile.below * self._counts.n_rows
+        return self.surplus(place) < -min(clear * self._noise.sd, most / 2)

@@ -1,0 +1,105 @@
+"""What is stated of columns, and which facts are left to be learned.
+
+Owns the public side of learning: which columns each step asks, and the ruler they are
+measured by. Nothing in it comes from a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.columns.units import LARGEST_FACT
+from dpcov.errors import ParameterError
+from dpcov.exact.ruler import TOP, Ruler, ruler_bits
+
+__all__ = ["Stated"]
+
+# Where center and scale are stated, cells up to a million scales away are told apart.
+_ROOM = 20
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stated:
+    """Public facts of all columns, in their own units.
+
+    `lower` and `upper` are infinite, `center` and `scale` NaN, where nothing is stated.
+    """
+
+    lower: Array
+    upper: Array
+    center: Array
+    scale: Array
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper", "center", "scale"):
+            vector = np.array(getattr(self, name), dtype=np.float64)
+            if vector.ndim != 1 or len(vector) != len(self.lower) or not len(vector):
+                raise ParameterError(f"{name} must be one number for each column.")
+            known = vector[np.isfinite(vector)]
+            if (np.abs(known) > LARGEST_FACT).any():
+                raise ParameterError(f"{name} must be at most {LARGEST_FACT:g} in size.")
+            vector.setflags(write=False)
+            object.__setattr__(self, name, vector)
+        # A comparison with NaN is false, so that unknown bounds are refused as well.
+        if not (self.lower < self.upper).all():
+            raise ParameterError("lower must be below upper in every column.")
+        if np.isinf(self.center).any() or np.isinf(self.scale).any():
+            raise ParameterError("center and scale must be finite where they are stated.")
+        if (self.scale < 1 / LARGEST_FACT).any():
+            raise ParameterError("scale must be positive.")
+        if ((self.center < self.lower) | (self.center > self.upper)).any():
+            raise ParameterError("center must lie within the bounds.")
+
+    @classmethod
+    def nothing(cls, n_columns: int) -> Stated:
+        """Return what is stated if nothing is."""
+        far, unknown = np.full(n_columns, np.inf), np.full(n_columns, np.nan)
+        return cls(lower=-far, upper=far, center=unknown, scale=unknown)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.lower)
+
+    @property
+    def without_center(self) -> Mask:
+        """Columns whose center is learned."""
+        return np.isnan(self.center)
+
+    @property
+    def without_scale(self) -> Mask:
+        """Columns whose scale is learned."""
+        return np.isnan(self.scale)
+
+    @property
+    def without_limit(self) -> Mask:
+        """Columns whose mean or mean square is learned, within a limit that is."""
+        return self.without_center | self.without_scale
+
+    @property
+    def is_closed(self) -> Mask:
+        """Columns with both bounds."""
+        return np.isfinite(self.lower) & np.isfinite(self.upper)
+
+    def ruler(self) -> Ruler:
+        """Return the ruler: about the center if it is stated, else about the bound nearest to zero.
+
+        It reaches as far as both bounds, or as center and scale, let it.
+        """
+        zero_within = (self.lower <= 0) & (self.upper >= 0)
+        bound = np.where(self.lower > 0, self.lower, self.upper)
+        origin = np.where(zero_within, 0.0, bound)
+        origin = np.where(self.without_center, origin, self.center)
+        top = np.full(self.n_columns, TOP, dtype=np.int64)
+        known = ~self.without_limit
+        top[known] = np.frexp(self.scale[known])[1] + _ROOM
+        far = np.maximum(self.upper - origin, origin - self.lower)
+        closed = np.isfinite(far)
+        top[closed] = np.frexp(far[closed])[1]
+        return Ruler(origin, top, ruler_bits(self.n_columns))

@@ -1,0 +1,280 @@
+"""The steps that learn facts of columns from counts of their cells.
+
+Owns what each step asks and what it makes of the noisy answer. A step takes facts that are
+public or were paid for, and asks only the columns that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.exact.randomness import RandomStream
+from dpcov.exact.ruler import OCTAVES
+from dpcov.mechanisms.learning.quantiles import (
+    Payment,
+    Quantile,
+    Questions,
+    count_noise,
+)
+from dpcov.mechanisms.learning.stated import Stated
+from dpcov.mechanisms.learning.tuning import Tuning
+from dpcov.sensitive.sums.cell_counts import CellCounts
+
+__all__ = [
+    "Noisy",
+    "Ranges",
+    "Reach",
+    "Setting",
+    "count_beyond",
+    "find_centers",
+    "find_limits",
+    "find_mean_squares",
+    "find_means",
+    "find_ranges",
+    "find_reach",
+]
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy numbers, one for each column, and the sd of their noise."""
+
+    values: Array
+    sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What all steps work with: sensitive counts, what is stated, constants, and randomness."""
+
+    counts: CellCounts
+    stated: Stated
+    tuning: Tuning
+    stream: RandomStream
+
+    def quantile_beyond(
+        self, least: float, in_noise: float, *, columns: int, steps: int, payment: Payment
+    ) -> Quantile:
+        """Return a quantile beyond which enough cells are left to stand out of the noise."""
+        n_rows = self.counts.n_rows
+        sd = count_noise(payment, columns, n_rows, steps)
+        tail = min(self.tuning.most_tail, max(least, in_noise * sd / n_rows))
+        return Quantile.beyond(tail, self.tuning.quantile_parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Where the cells of each column lie: with some room, and the inner ends without it.
+
+    `unseen` are the columns of which nothing was seen.
+    """
+
+    lower: Array
+    upper: Array
+    inner_lower: Array
+    inner_upper: Array
+    unseen: Mask
+
+
+def find_ranges(setting: Setting, payment: Payment) -> Ranges:
+    """Put the ends of each column as far from its origin as most cells are, within its bounds."""
+    stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
+    columns = np.flatnonzero(stated.without_limit)
+    origin, top = ruler.origin[columns], ruler.top[columns].astype(np.float64)
+    closed = stated.is_closed[columns]
+
+    def window(octave: Array) -> tuple[Integers, Integers]:
+        size = np.exp2(octave)
+        return ruler.index(origin - size, columns), ruler.index(origin + size, columns)
+
+    steps = tuning.range_steps + 1
+    quantile = setting.quantile_beyond(
+        tuning.range_tail, tuning.range_noise, columns=len(columns), steps=steps, payment=payment
+    )
+    questions = Questions(
+        setting.counts,
+        window,
+        quantile=quantile,
+        columns=columns,
+        steps=steps,
+        payment=payment,
+        stream=setting.stream,
+    )
+    lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
+    seen = questions.is_above(lowest, tuning.clear)
+    _, octave = questions.bisect(lowest, top)
+    unknown = np.where(closed, np.exp2(top), tuning.range_guess)
+    inner = np.where(seen, np.exp2(octave), unknown)
+    # The ruler ends at its top.
+    outer = np.where(seen, np.minimum(tuning.range_factor * inner, np.exp2(top)), unknown)
+    unseen = np.zeros(stated.n_columns, dtype=np.bool_)
+    unseen[columns] = ~seen
+    return Ranges(
+        *_within(stated, columns, origin, outer), *_within(stated, columns, origin, inner), unseen
+    )
+
+
+def _within(stated: Stated, columns: Integers, origin: Array, size: Array) -> tuple[Array, Array]:
+    """Return the bounds, those of some columns at most so far from their origins."""
+    lower, upper = stated.lower.copy(), stated.upper.copy()
+    lower[columns] = np.maximum(lower[columns], origin - size)
+    upper[columns] = np.minimum(upper[columns], origin + size)
+    return lower, upper
+
+
+def find_centers(setting: Setting, ranges: Ranges, payment: Payment) -> tuple[Array, Array]:
+    """Return the stated centers, or medians, and how far to each side a median may lie."""
+    stated, ruler = setting.stated, setting.counts.ruler
+    columns = np.flatnonzero(stated.without_center)
+    first = np.zeros(len(columns), dtype=np.int64)
+    questions = Questions(
+        setting.counts,
+        lambda middle: (first, ruler.index(middle, columns)),
+        quantile=Quantile(1, 2),
+        columns=columns,
+        steps=setting.tuning.center_steps,
+        payment=payment,
+        stream=setting.stream,
+    )
+    low, high = questions.bisect(ranges.lower[columns], ranges.upper[columns])
+    center, doubt = stated.center.copy(), np.zeros(stated.n_columns)
+    center[columns] = (low + high) / 2
+    doubt[columns] = (high - low) / 2
+    return center, doubt
+
+
+def find_limits(
+    setting: Setting, center: Array, doubt: Array, far: Array, inner: Array, payment: Payment
+) -> Array:
+    """Return how far from the center cells may lie while means are learned.
+
+    `far` is the distance to the farther end of the range, and `inner` to that without room. A
+    column most of whose cells are at the center keeps the latter: the others are what varies.
+    """
+    stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
+    columns = np.flatnonzero(stated.without_limit)
+    about, near, most = center[columns], doubt[columns], far[columns]
+
+    def window(octave: Array) -> tuple[Integers, Integers]:
+        # Cells that may be the median itself are within every window.
+        size = near + most * np.exp2(octave)
+        return ruler.index(about - size, columns), ruler.index(about + size, columns)
+
+    steps = tuning.limit_steps + 1
+    quantile = setting.quantile_beyond(
+        tuning.limit_tail, tuning.limit_noise, columns=len(columns), steps=steps, payment=payment
+    )
+    questions = Questions(
+        setting.counts,
+        window,
+        quantile=quantile,
+        columns=columns,
+        steps=steps,
+        payment=payment,
+        stream=setting.stream,
+    )
+    lowest = np.full(len(columns), -float(tuning.limit_octaves))
+    seen = questions.is_above(lowest, tuning.clear)
+    _, octave = questions.bisect(lowest, np.zeros(len(columns)))
+    distance = near + most * np.exp2(octave)
+    limit = far.copy()
+    limit[columns] = np.where(
+        seen, np.minimum(most, tuning.limit_factor * distance), np.minimum(most, inner[columns])
+    )
+    return limit
+
+
+def find_means(
+    setting: Setting, columns: Integers, center: Array, limit: Array, payment: Payment
+) -> Noisy:
+    """Return noisy means of some columns, about their centers and in units of their limits.
+
+    Notes
+    -----
+    Claim P24. A cell stands for an integer from −G to G that follows from its bin and from
+    facts that are public or paid for; a missing one for 0. P22 says how far one person moves
+    the sums.
+    """
+    counts, steps = setting.counts, setting.tuning.cell_steps
+    noise = payment.noise(low=-steps, high=steps, columns=len(columns), n_rows=counts.n_rows)
+    sums = counts.sums(_limited(counts, center, limit, steps), columns)
+    unit = steps * counts.n_rows
+    return Noisy(noise.on(sums, setting.stream) / unit, noise.sd / unit)
+
+
+def find_mean_squares(
+    setting: Setting, columns: Integers, center: Array, limit: Array, payment: Payment
+) -> Noisy:
+    """Return noisy mean squares of some columns, about their centers, in squared limits.
+
+    Notes
+    -----
+    Claim P24. As for means, with integers from 0 to G.
+    """
+    counts, steps = setting.counts, setting.tuning.square_steps
+    noise = payment.noise(low=0, high=steps, columns=len(columns), n_rows=counts.n_rows)
+    sums = counts.sums(_limited(counts, center, limit, steps, power=2), columns)
+    unit = steps * counts.n_rows
+    return Noisy(noise.on(sums, setting.stream) / unit, noise.sd / unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The limits of the release, and the first and the last bin within them."""
+
+    lower: Array
+    upper: Array
+    first: Integers
+    last: Integers
+
+
+def find_reach(setting: Setting, center: Array, distance: Array) -> Reach:
+    """Return the limits of the release: a distance about the center, within stated bounds.
+
+    They are moved outward to ends of bins, so that cells beyond them can be counted. Asks
+    nothing of the cells.
+    """
+    stated, ruler = setting.stated, setting.counts.ruler
+    inner = (1, ruler.n_bins - 2)  # the outermost bins have no end
+    first = np.clip(ruler.index(center - distance), *inner)
+    last = np.clip(ruler.index(center + distance), *inner)
+    # Beside a large center a bin may be too narrow for floats; the limits must lie apart.
+    low = np.minimum(ruler.ends(first)[0], np.nextafter(center, -np.inf))
+    high = np.maximum(ruler.ends(last)[1], np.nextafter(center, np.inf))
+    lower, upper = np.maximum(stated.lower, low), np.minimum(stated.upper, high)
+    return Reach(lower, upper, first, last)
+
+
+def count_beyond(setting: Setting, reach: Reach, payment: Payment) -> Noisy:
+    """Return, for each column, the noisy share of the rows whose cell is at or beyond a limit.
+
+    Notes
+    -----
+    Claim P24. A cell stands for 1 beyond the limits and for 0 within; P22.
+    """
+    counts = setting.counts
+    columns = np.arange(counts.n_columns)
+    noise = payment.noise(low=0, high=1, columns=len(columns), n_rows=counts.n_rows)
+    beyond = counts.observed(columns) - counts.between(reach.first, reach.last, columns)
+    return Noisy(noise.on(beyond, setting.stream) / counts.n_rows, noise.sd / counts.n_rows)
+
+
+def _limited(
+    counts: CellCounts, center: Array, limit: Array, steps: int, power: int = 1
+) -> Callable[[Integers, Integers], Integers]:
+    """Return what a cell stands for: its distance from the center in limits, in whole steps."""
+
+    def value(columns: Integers, index: Integers) -> Integers:
+        apart = counts.ruler.nearest(index, columns) - center[columns]
+        inside = np.clip(apart / limit[columns], -1.0, 1.0)
+        return np.rint(inside**power * steps).astype(np.int64)
+
+    return value

@@ -1,0 +1,93 @@
+"""The constants of learning: how many steps, which quantiles, and how wide limits are.
+
+Owns all of them. They are public and no privacy depends on their values; accuracy does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcov.errors import ParameterError
+
+__all__ = ["DEFAULT", "MOST_HALVINGS", "MOST_STEPS", "Tuning"]
+
+MOST_STEPS = 1 << 12
+"""No cell stands for a larger number; planning counts on it."""
+MOST_HALVINGS = 16
+"""No bisection has more; planning counts on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """What was found to work on real tables."""
+
+    range_steps: int = 8
+    """Halvings of the 80 octaves in which a range is sought: 0.3 are left. One more step
+    asks whether there is anything to seek."""
+    range_tail: float = 0.02
+    """The share of cells that may lie beyond a range, before it is doubled."""
+    range_noise: float = 4.0
+    """… or so many noise sd of a count, if that is more."""
+    range_factor: float = 2.0
+    """A range is so many times the size that was found."""
+    closed_octaves: int = 20
+    """Within both bounds a range is sought so many octaves below the farther one."""
+    range_guess: float = 1.0
+    """The range of a column whose cells are too close to the origin to be told from it."""
+
+    center_steps: int = 14
+    """Halvings of a range in which its median is sought."""
+
+    limit_steps: int = 6
+    """Halvings of the octaves in which a limit about the center is sought, and one more step."""
+    limit_octaves: int = 14
+    """How far below the farther end of the range it may lie."""
+    limit_tail: float = 0.02
+    """The share of cells that may lie beyond a limit, before it is widened."""
+    limit_noise: float = 3.0
+    """… or so many noise sd of a count, if that is more."""
+    limit_factor: float = 1.7
+    """A limit is so many times the distance that was found."""
+
+    clear: float = 2.0
+    """Cells are seen apart from the origin, or the center, if they are so many noise sd more."""
+    most_tail: float = 0.5
+    """No more cells than this are left beyond a range or a limit, however large the noise is."""
+    quantile_parts: int = 1024
+    """Quantiles are whole multiples of one over this."""
+
+    cell_steps: int = 1024
+    """Cells within their limits are rounded to this many steps on each side of the center."""
+    square_steps: int = 4096
+    """… and their squares to this many."""
+    scale_floor: float = 1 / 4
+    """No scale is a smaller part of its limit, so that what lies within stays within the reach."""
+    seen: float = 2.0
+    """A column is seen to vary if its variance is more than so many noise sd above zero."""
+
+    reach: float = 4.0
+    """Cells of the release are limited to so many scales about the center."""
+
+    radius_steps: int = 7
+    """Halvings of the squared norms among which a radius is sought: of 128 bins, one is left."""
+    radius_tail: float = 4.0
+    """The share of rows that are shortened: so many noise multipliers of the moments, times the
+    number of columns over that of rows."""
+    radius_noise: float = 2.5
+    """… or so many noise sd of a count, if that is more."""
+    excess_reach: float = 2.0
+    """How far rows are longer is measured up to so many squared radii."""
+    norm_bins: int = 16
+    """Bins of squared norms in each octave …"""
+    norm_octaves: int = 4
+    """… and so many octaves to each side of what a typical row has."""
+
+    def __post_init__(self) -> None:
+        numbers = (self.quantile_parts, self.cell_steps, self.square_steps)
+        halvings = (self.range_steps, self.center_steps, self.limit_steps, self.radius_steps)
+        if max(numbers) > MOST_STEPS or max(halvings) > MOST_HALVINGS:
+            raise ParameterError("Learning was planned for smaller numbers and fewer steps.")
+
+
+DEFAULT = Tuning()
+"""What the mechanism uses."""

@@ -1,0 +1,194 @@
+"""How many cells of each column lie in each bin of a public ruler.
+
+Owns the counts from which all facts of columns are learned, in one pass. Sensitive: there is
+no noise yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.columns.missing import Missing
+from dpcov.errors import ParameterError
+from dpcov.exact.ruler import Ruler
+from dpcov.exact.sealed import Sealed
+from dpcov.sensitive.sums.rows import check_complete
+
+__all__ = ["CellCounts", "CellKernel"]
+
+_BLOCK_BYTES = 64 << 20
+_TILE_CELLS = 1 << 16  # some arrays of so many cells stay in a cache
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class CellCounts(Sealed):
+    """Counts of cells, column by column and bin by bin; merge with ``+``.
+
+    Only bins that are in use are kept.
+
+    Notes
+    -----
+    Claim P22. A cell is in one bin of its column, which follows from that cell and from public
+    facts; a missing or infinite one is in none. So one row moves the number of cells in any
+    set of bins, in each column, by at most 1.
+    """
+
+    __slots__ = ("_below", "_bins", "_counts", "n_rows", "ruler")
+
+    _bins: Integers  # column · n_bins + bin, rising
+    _counts: Integers
+    _below: Integers  # how many cells are in the bins before
+    n_rows: int
+    ruler: Ruler
+
+    def __init__(self, bins: Integers, counts: Integers, *, n_rows: int, ruler: Ruler) -> None:
+        below = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+        self._hold(_bins=bins, _counts=counts, _below=below, n_rows=n_rows, ruler=ruler)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.ruler.n_columns
+
+    def between(self, first: Integers, last: Integers, columns: Integers) -> Integers:
+        """Return how many cells of some columns are in the bins from first to last. Sensitive."""
+        start = columns * self.ruler.n_bins
+        low = np.searchsorted(self._bins, start + first)
+        high = np.searchsorted(self._bins, start + last, side="right")
+        return self._below[high] - self._below[np.minimum(low, high)]
+
+    def observed(self, columns: Integers) -> Integers:
+        """Return how many cells of some columns are not missing. Sensitive."""
+        zeros = np.zeros(len(columns), dtype=np.int64)
+        return self.between(zeros, zeros + self.ruler.n_bins - 1, columns)
+
+    def sums(self, value: Callable[[Integers, Integers], Integers], columns: Integers) -> Integers:
+        """Return Σ value(column, bin) over the cells of some columns. Sensitive.
+
+        `value` is asked for bins that are in use, and must not remember which.
+        """
+        column, index = np.divmod(self._bins, self.ruler.n_bins)
+        totals = np.zeros(len(self._bins) + 1, dtype=np.int64)
+        # A sum of all columns may leave 64 bits; differences of such sums are right again.
+        np.cumsum(value(column, index) * self._counts, out=totals[1:])
+        ends = np.searchsorted(self._bins, np.arange(self.n_columns + 1) * self.ruler.n_bins)
+        return np.diff(totals[ends])[columns]
+
+    def __add__(self, other: object) -> CellCounts:
+        if not isinstance(other, CellCounts):
+            return NotImplemented
+        if self.ruler != other.ruler:
+            raise ParameterError("Counts merge only on the same ruler.")
+        bins, where = np.unique(np.concatenate([self._bins, other._bins]), return_inverse=True)
+        counts = np.zeros(len(bins), dtype=np.int64)
+        half = len(self._bins)
+        counts[where[:half]] = self._counts
+        counts[where[half:]] += other._counts
+        return CellCounts(bins, counts, n_rows=self.n_rows + other.n_rows, ruler=self.ruler)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CellCounts):
+            return NotImplemented
+        return (
+            self.n_rows == other.n_rows
+            and self.ruler == other.ruler
+            and np.array_equal(self._bins, other._bins)
+            and np.array_equal(self._counts, other._counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"CellCounts({self.n_rows} rows × {self.n_columns} columns)"
+
+
+@dataclass(frozen=True, eq=False)
+class CellKernel:
+    """How blocks become counts of cells: clipped to stated bounds, then put into bins.
+
+    Bounds are in the data's own units, and infinite where none is stated.
+    """
+
+    ruler: Ruler
+    lower: Array
+    upper: Array
+    missing: Missing
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows a block should have."""
+        return max(1024, _BLOCK_BYTES // (8 * self.ruler.n_columns))
+
+    def sum_over(
+        self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
+    ) -> CellCounts:
+        """Return the counts of all cells."""
+        histogram = _Histogram(self.ruler)
+        n_rows = 0
+        for block in blocks:
+            n_rows += len(block)
+            histogram.add(self._bins(block))
+        bins, counts = histogram.in_use()
+        return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
+
+    def _bins(self, block: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+        """Return the bin of every cell, a row for each column; missing ones have the last."""
+        n_rows, n_columns = block.shape
+        bins = np.empty((n_columns, n_rows), dtype=np.int32)
+        step = max(64, _TILE_CELLS // max(1, n_columns))
+        for start in range(0, n_rows, step):
+            bins[:, start : start + step] = self._tile(block[start : start + step])
+        return bins
+
+    def _tile(self, rows: npt.NDArray[Any]) -> Integers:
+        cells = np.ascontiguousarray(rows.T, dtype=np.float64)
+        finite = np.isfinite(cells)
+        complete = bool(finite.all())
+        check_complete(complete, self.missing)
+        # Overflow is meant, and a warning about it would be about the data.
+        with np.errstate(all="ignore"):
+            np.maximum(cells, self.lower[:, None], out=cells)
+            np.minimum(cells, self.upper[:, None], out=cells)
+            cells -= self.ruler.origin[:, None]
+        found = self.ruler.index_of_distances(cells, self.ruler.first_keys[:, None])
+        if not complete:
+            found[~finite] = self.ruler.n_bins
+        return found
+
+
+class _Histogram:
+    """All bins of all columns; most are never touched, and take no memory."""
+
+    def __init__(self, ruler: Ruler) -> None:
+        self._n_bins = ruler.n_bins
+        # One more bin, for cells that are in none.
+        self._counts = np.zeros((ruler.n_columns, ruler.n_bins + 1), dtype=np.int64)
+        self._first = np.full(ruler.n_columns, ruler.n_bins)
+        self._end = np.zeros(ruler.n_columns, dtype=np.int64)
+
+    def add(self, bins: npt.NDArray[np.int32]) -> None:
+        for column, found in enumerate(bins):
+            first = int(found.min(initial=self._n_bins))
+            some = np.bincount(found - first)
+            end = first + len(some)
+            self._counts[column, first:end] += some
+            self._first[column] = min(self._first[column], first)
+            self._end[column] = max(self._end[column], end)
+
+    def in_use(self) -> tuple[Integers, Integers]:
+        """Return the bins that are not empty, numbered through all columns, and their counts."""
+        bins, counts = [], []
+        ends = np.minimum(self._end, self._n_bins)
+        for column, (first, end) in enumerate(zip(self._first, ends, strict=True)):
+            some = self._counts[column, first:end]
+            used = np.flatnonzero(some)
+            bins.append(column * self._n_bins + first + used)
+            counts.append(some[used])
+        return np.concatenate(bins), np.concatenate(counts)

@@ -1,0 +1,109 @@
+"""The budget of learning."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcov.errors import ParameterError
+from dpcov.mechanisms.learning.budget import MOMENTS, default_shares, plan_learning, steps_needed
+from dpcov.mechanisms.learning.stated import Stated
+from dpcov.privacy import ApproxDP, events_delta, gaussian_scale
+
+PROMISE = ApproxDP(1.0, 1e-6, "replace")
+
+
+def facts(**some):
+    plain = Stated.nothing(2)
+    names = ("lower", "upper", "center", "scale")
+    return Stated(**{name: some.get(name, getattr(plain, name)) for name in names})
+
+
+@pytest.mark.claim("P23")
+@given(
+    st.floats(0.05, 10),
+    st.floats(1e-12, 1e-3),
+    st.fixed_dictionaries(
+        {}, optional={step: st.floats(1e-5, 0.12) for step in default_shares(1, 1)}
+    ),
+)
+def test_all_steps_together_pay_for_the_promise_and_hardly_less(epsilon, delta, shares):
+    plan = plan_learning(ApproxDP(epsilon, delta, "replace"), Stated.nothing(3), shares=shares)
+    whole = Fraction(gaussian_scale(epsilon=epsilon, delta=delta))
+    spent = sum(1 / Fraction(multiplier) ** 2 for multiplier in plan.multipliers.values())
+    assert (1 - Fraction(1, 10**12)) / whole**2 <= spent <= 1 / whole**2
+    events = [*plan.events, plan.event(MOMENTS)]
+    assert events_delta(events, epsilon=epsilon) <= delta * (1 + 1e-9)
+
+
+def test_only_steps_that_are_needed_cost_anything():
+    bounds = {"lower": np.zeros(2), "upper": np.ones(2)}
+    assert steps_needed(facts(**bounds)) == [
+        "center", "limit", "mean", "scale", "beyond", "radius", MOMENTS,
+    ]  # fmt: skip
+    known = facts(center=np.zeros(2), scale=np.ones(2))
+    assert steps_needed(known) == ["beyond", "radius", MOMENTS]
+    assert steps_needed(facts(center=np.zeros(2))) == [
+        "range", "limit", "scale", "beyond", "radius", MOMENTS,
+    ]  # fmt: skip
+    all_steps = plan_learning(PROMISE, facts()).multipliers[MOMENTS]
+    assert plan_learning(PROMISE, known).multipliers[MOMENTS] < all_steps
+
+
+def test_a_stated_share_changes_that_step_and_the_moments():
+    plain = plan_learning(PROMISE, facts()).multipliers
+    plan = plan_learning(PROMISE, facts(), shares={"center": 0.24}).multipliers
+    assert plan["center"] == pytest.approx(plain["center"] / 2)
+    assert plan[MOMENTS] > plain[MOMENTS]
+    assert {step for step in plan if plan[step] == plain[step]} == set(plan) - {"center", MOMENTS}
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ({"trace": 0.1}, "mapping that names range"),
+        ({"moments": 0.5}, "mapping that names range"),
+        ([0.1], "mapping that names range"),
+        ({"center": 0.0}, "share of center"),
+        ({"center": True}, "share of center"),
+        ({"center": 0.5, "limit": 0.4}, "must leave 0.1"),
+    ],
+)
+def test_impossible_shares_are_refused(shares, message):
+    with pytest.raises(ParameterError, match=message):
+        plan_learning(PROMISE, facts(), shares=shares)
+
+
+def test_noise_without_room_is_refused_before_a_row_is_read():
+    tiny = ApproxDP(1e-6, 1e-300, "replace")
+    with pytest.raises(ParameterError, match="beyond 64-bit"):
+        plan_learning(tiny, Stated.nothing(1000), rows_per_unit=10**6)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"lower": np.ones(2), "upper": np.ones(2)}, "lower must be below"),
+        ({"lower": np.full(2, np.nan)}, "lower must be below"),
+        ({"center": np.array([np.inf, 0.0])}, "finite"),
+        ({"scale": np.array([0.0, 1.0])}, "positive"),
+        ({"scale": np.array([1.0])}, "one number"),
+        ({"lower": np.zeros(2), "center": np.array([-1.0, 1.0])}, "within the bounds"),
+        ({"upper": np.array([1e200, 1.0])}, "at most"),
+    ],
+)
+def test_impossible_facts_are_refused(bad, message):
+    with pytest.raises(ParameterError, match=message):
+        facts(**bad)
+
+
+def test_the_ruler_is_about_what_is_stated():
+    lower, upper = np.array([1000.0, -np.inf, -5.0, -np.inf]), np.array([3000.0, -8.0, 9.0, np.inf])
+    center, scale = np.full(4, np.nan), np.full(4, np.nan)
+    center[3], scale[3] = 70.0, 1e-9
+    ruler = Stated(lower=lower, upper=upper, center=center, scale=scale).ruler()
+    assert ruler.origin.tolist() == [1000.0, -8.0, 0.0, 70.0]
+    assert ruler.top.tolist() == [11, 40, 4, math.frexp(1e-9)[1] + 20]

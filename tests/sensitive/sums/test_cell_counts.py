@@ -1,0 +1,145 @@
+"""Counts of cells on a public ruler."""
+
+import pickle
+from multiprocessing.reduction import ForkingPickler
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpcov.columns.missing import Missing
+from dpcov.errors import MissingValueError, ParameterError, SensitiveDataError
+from dpcov.exact.ruler import Ruler
+from dpcov.sensitive.sums.cell_counts import CellKernel
+
+ORIGIN = np.array([0.0, 10.0, -3.0])
+RULER = Ruler(ORIGIN, np.array([40, 40, 7]), 6)
+LOWER, UPPER = np.array([-np.inf, 10.0, -100.0]), np.array([np.inf, np.inf, 100.0])
+COLUMNS = np.arange(3)
+EDGES = [0.0, -0.0, 5e-324, -5e-324, 2.0**-40, 2.0**40, -(2.0**40), 1.0, np.nextafter(1.0, 0)]
+CELLS = st.one_of(st.floats(), st.sampled_from([*EDGES, np.nan, np.inf, -np.inf, 1e308, 10.0]))
+ROWS = hnp.arrays(float, (7, 3), elements=CELLS)
+
+
+def kernel(missing=Missing.CENTER):
+    return CellKernel(RULER, LOWER, UPPER, missing)
+
+
+def count(rows, missing=Missing.CENTER):
+    return kernel(missing).sum_over([rows])
+
+
+@st.composite
+def windows(draw):
+    ends = [sorted(draw(st.tuples(*[st.integers(0, RULER.n_bins - 1)] * 2))) for _ in range(3)]
+    return np.array(ends).T
+
+
+@pytest.mark.claim("P22")
+@given(ROWS, hnp.arrays(float, 3, elements=CELLS), windows())
+def test_replacing_a_row_moves_every_count_by_at_most_one(rows, other, window):
+    changed = rows.copy()
+    changed[4] = other
+    one, two = count(rows), count(changed)
+    assert np.abs(one.between(*window, COLUMNS) - two.between(*window, COLUMNS)).max() <= 1
+    assert np.abs(one.observed(COLUMNS) - two.observed(COLUMNS)).max() <= 1
+
+
+@pytest.mark.claim("P22")
+@given(ROWS, windows())
+def test_counts_are_those_of_cells_one_by_one(rows, window):
+    first, last = window
+    expected = np.zeros(3, dtype=np.int64)
+    for row in rows:
+        for column, cell in enumerate(row):
+            if np.isfinite(cell):
+                cell = min(max(cell, LOWER[column]), UPPER[column])
+                place = RULER.index(np.array([cell]), np.array([column]))[0]
+                expected[column] += first[column] <= place <= last[column]
+    assert np.array_equal(count(rows).between(first, last, COLUMNS), expected)
+
+
+@pytest.mark.claim("P22")
+@given(ROWS)
+def test_a_missing_or_infinite_cell_is_in_no_bin(rows):
+    counts = count(rows)
+    assert np.array_equal(counts.observed(COLUMNS), np.isfinite(rows).sum(axis=0))
+    assert counts.n_rows == 7
+
+
+@pytest.mark.claim("P22")
+@given(ROWS, st.permutations(range(7)), st.integers(1, 6))
+def test_counts_do_not_depend_on_order_layout_or_split(rows, order, cut):
+    shuffled = np.asfortranarray(rows[order])
+    whole = count(rows)
+    assert kernel().sum_over([shuffled[:cut], shuffled[cut:]]) == whole
+    assert count(shuffled[:cut]) + count(shuffled[cut:]) == whole
+
+
+def test_tiles_are_not_seen_in_the_counts():
+    rows = np.random.default_rng(0).normal(size=(100_000, 3)) * 50
+    expected = [
+        np.bincount(
+            RULER.index(np.clip(rows[:, j], LOWER[j], UPPER[j]), np.full(len(rows), j)),
+            minlength=RULER.n_bins,
+        )
+        for j in range(3)
+    ]
+    counts = kernel().sum_over([rows])
+    places = np.arange(RULER.n_bins)
+    for j in range(3):
+        column = np.full(RULER.n_bins, j)
+        assert np.array_equal(counts.between(places, places, column), expected[j])
+
+
+def test_sums_are_those_of_a_function_of_bins():
+    rows = np.array([[1.0, 12.0, np.nan], [2.0, 11.0, 4.0], [2.0, -5.0, 4.0]])
+
+    def nearest(column, index):
+        return RULER.nearest(index, column).astype(np.int64)
+
+    assert count(rows).sums(nearest, COLUMNS).tolist() == [5, 12 + 11 + 10, 8]
+    assert count(rows).sums(nearest, np.array([2])).tolist() == [8]
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.uint8, np.float32, np.bool_])
+def test_other_types_of_numbers_count_as_their_values(kind):
+    rows = np.array([[0, 1, 1], [1, 0, 1]], dtype=kind)
+    assert count(rows) == count(rows.astype(float))
+
+
+def test_no_rows_are_no_cells():
+    counts = kernel().sum_over([])
+    assert counts.n_rows == 0
+    assert counts.observed(COLUMNS).tolist() == [0, 0, 0]
+    assert counts + count(np.ones((2, 3))) == count(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf])
+def test_missing_cells_are_refused_where_the_rule_says_so(cell):
+    rows = np.array([[1.0, 2.0, 987654.0], [1.0, cell, 2.0]])
+    with pytest.raises(MissingValueError, match="missing or infinite cells") as refusal:
+        count(rows, Missing.REFUSE)
+    assert "987654" not in str(refusal.value)
+    assert count(rows[:1], Missing.REFUSE) == count(rows[:1])
+
+
+def test_counts_travel_and_are_not_stored_or_shown():
+    counts = count(np.full((2, 3), 987654.0))
+    with pytest.raises(SensitiveDataError):
+        pickle.dumps(counts)
+    assert pickle.loads(ForkingPickler.dumps(counts)) == counts
+    assert repr(counts) == "CellCounts(2 rows × 3 columns)"
+
+
+def test_a_kernel_travels():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    assert pickle.loads(pickle.dumps(kernel())).sum_over([rows]) == count(rows)
+
+
+def test_counts_on_other_rulers_do_not_merge():
+    other = CellKernel(Ruler(ORIGIN, np.array([40, 40, 8]), 6), LOWER, UPPER, Missing.CENTER)
+    with pytest.raises(ParameterError):
+        count(np.ones((1, 3))) + other.sum_over([np.ones((1, 3))])

@@ -1,0 +1,213 @@
+"""Every draw of learning, for neighboring tables; and bugs that the audit finds."""
+
+import pytest
+
+from dpcov.mechanisms.learning import stated
+from wiring import watching
+from wiring.learning import audit
+from wiring.planting import plant
+from wiring.watching import Watch
+
+LEARNING = "mechanisms.learning."
+CELLS = "privacy.sensitivity:squared_cell_sensitivity"
+LESS = {"neighbors": "add-remove"}
+UNITS = {"rows_per_unit": 3}
+
+COMBINATIONS = [
+    {"stated": kind, "neighbors": neighbors, "rows_per_unit": rows}
+    for kind in ("nothing", "bounds", "some", "all")
+    for neighbors in ("replace", "add-remove")
+    for rows in (1, 3)
+]
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    monkeypatch.setattr(watching, "MOST_DRAWS", 60)
+    monkeypatch.setattr(stated, "ruler_bits", lambda n_columns: 5)  # faster
+    return Watch().stand(monkeypatch)
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.claim("P23")
+@pytest.mark.claim("P24")
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize("options", COMBINATIONS, ids=lambda o: "-".join(map(str, o.values())))
+def test_every_step_pays_for_how_far_a_person_moves_it(watch, options):
+    assert audit(watch, options) == []
+
+
+@pytest.mark.claim("P23")
+def test_stated_shares_are_paid_for(watch):
+    assert audit(watch, {"shares": {"center": 0.3, "radius": 0.001}}) == []
+
+
+# Name: where, what stands there, what is planted, and options under which it shows.
+BUGS = {
+    "columns forgotten": (CELLS, "return columns * ", "return ", {}),
+    "rows of a person that count by their root": (
+        CELLS,
+        "(rows * most) ** 2",
+        "rows * most**2",
+        UNITS,
+    ),
+    "cells that are replaced paid as removed": (
+        CELLS,
+        "max(high, 0) - min(low, 0)",
+        "max(high, -low)",
+        {},
+    ),
+    "a cell that is removed paid by half": (
+        CELLS,
+        "max(abs(low), abs(high))",
+        "(high - low) // 2",
+        LESS,
+    ),
+    "several rows of a person paid as one": (
+        LEARNING + "quantiles:Payment.noise",
+        "rows=self.rows_per_unit",
+        "rows=1",
+        UNITS,
+    ),
+    "lengths of several rows of a person paid as one": (
+        LEARNING + "norms:release_norms",
+        "rows=payment.rows_per_unit",
+        "rows=1",
+        UNITS,
+    ),
+    "the number of steps forgotten": (LEARNING + "noisy:Noise.paying", " * steps", "", {}),
+    "a multiplier that is not squared": (
+        LEARNING + "noisy:Noise.paying",
+        "Fraction(multiplier) ** 2",
+        "Fraction(multiplier)",
+        {},
+    ),
+    "a finer grid without more noise": (
+        LEARNING + "noisy:Noise.paying",
+        "variance * 4**bits",
+        "variance * 2**bits",
+        {},
+    ),
+    "an answer that was not paid for": (
+        LEARNING + "quantiles:Questions.surplus",
+        "self._left -= 1",
+        "pass",
+        {},
+    ),
+    "a quantile as if cells within were all that counts": (
+        LEARNING + "quantiles:Questions.__init__",
+        "low=-below",
+        "low=0",
+        {},
+    ),
+    "observed cells counted twice": (
+        LEARNING + "quantiles:Questions.surplus",
+        "self._quantile.below * observed",
+        "2 * self._quantile.below * observed",
+        {},
+    ),
+    "missing cells taken for observed ones": (
+        "sensitive.sums.cell_counts:CellCounts.observed",
+        "return self.between(",
+        "return np.full(len(columns), self.n_rows) + 0 * self.between(",
+        LESS,
+    ),
+    "missing cells in a bin": (
+        "sensitive.sums.cell_counts:CellKernel._tile",
+        "= self.ruler.n_bins",
+        "= self.ruler.half",
+        LESS,
+    ),
+    "missing cells in two bins": (
+        "sensitive.sums.cell_counts:_Histogram.in_use",
+        "bins, counts = [], []",
+        "bins, counts = [], []\n"
+        "    self._counts[:, [0, -2]] += self._counts[:, -1:]\n"
+        "    self._first[:], self._end[:] = 0, self._n_bins",
+        {},
+    ),
+    "bins that depend on the cells": (
+        "sensitive.sums.cell_counts:CellKernel._tile",
+        "cells -= self.ruler.origin[:, None]",
+        "cells -= np.nanmedian(np.where(np.isfinite(cells), cells, 0), axis=1, keepdims=True)",
+        {},
+    ),
+    "means of cells without a limit": (
+        LEARNING + "steps:_limited",
+        "np.clip(apart / limit[columns], -1.0, 1.0)",
+        "np.clip(apart / limit[columns], -3.0, 3.0)",
+        {},
+    ),
+    "limits that look at the cells": (
+        LEARNING + "steps:find_reach",
+        "np.clip(ruler.index(center - distance), *inner)",
+        "np.clip(setting.counts._bins[0] + 0 * ruler.index(center), *inner)",
+        {},
+    ),
+    "a column that is seen to vary by its exact cells": (
+        LEARNING + "learn:_learn_spread",
+        "return _Spread(",
+        "unseen = unseen | (setting.counts.observed(np.arange(3)) < 41)\n    return _Spread(",
+        {},
+    ),
+    "a step that is left out when it finds nothing": (
+        LEARNING + "learn:learn_columns",
+        'count_beyond(setting, reach, plan.payment("beyond"))',
+        'count_beyond(setting, reach, plan.payment("beyond"))'
+        " if setting.counts.observed(np.arange(3)).min() > 40 else Noisy(np.zeros(3), 1.0)",
+        {},
+    ),
+    "rows of no length in a bin": (
+        "sensitive.sums.norm_histogram:NormBinsKernel.sum_over",
+        "squared[squared > 0]",
+        "squared",
+        LESS,
+    ),
+    "a row that is replaced paid as removed": (
+        "privacy.sensitivity:squared_place_sensitivity",
+        "squared_unit_sensitivity(neighbors) * rows**2",
+        "rows**2",
+        {},
+    ),
+    "moments that have all of the budget": (
+        LEARNING + "budget:_weights",
+        "left = 1 - math.fsum(weights.values()) - 2.0**-50",
+        "left = 1.0",
+        {},
+    ),
+    "steps that have the whole budget": (
+        LEARNING + "budget:plan_learning",
+        "math.sqrt(weights[step])",
+        "math.sqrt(weights[step] if step == MOMENTS else 1)",
+        {},
+    ),
+    "a listed multiplier that is twice as large": (
+        LEARNING + "budget:LearningPlan.event",
+        "self.multipliers[step]",
+        "2 * self.multipliers[step]",
+        {},
+    ),
+    "an exact share beyond the limits": (
+        LEARNING + "steps:count_beyond",
+        "noise.on(beyond, setting.stream) / counts.n_rows",
+        "beyond / counts.n_rows + 0 * noise.on(beyond, setting.stream)",
+        {},
+    ),
+    "an exact histogram of lengths": (
+        LEARNING + "norms:release_norms",
+        "counts=noise.on(bins.counts, stream)",
+        "counts=bins.counts + 0 * noise.on(bins.counts, stream)",
+        {},
+    ),
+}
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.claim("P23")
+@pytest.mark.claim("P24")
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(watch, monkeypatch, bug):
+    where, old, new, options = BUGS[bug]
+    plant(monkeypatch, where, old, new)
+    assert audit(watch, options)
