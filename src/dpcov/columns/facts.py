@@ -103,15 +103,6 @@ class Column:
         """What counts as one if nothing is learned: the scale, else 1."""
         return 1.0 if self.known_scale is None else self.known_scale
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The bounds in working units; infinite where none is stated."""
-        center, scale = self.working_center, self.working_scale
-        return (
-            -math.inf if self.lower is None else (self.lower - center) / scale,
-            math.inf if self.upper is None else (self.upper - center) / scale,
-        )
-
     def _checked(self, fact: str) -> float:
         smallest = 1 / LARGEST_FACT if fact == "scale" else -LARGEST_FACT
         return check_number(
@@ -218,17 +209,18 @@ class Columns:
                     )
 
     @property
-    def limits(self) -> tuple[Array, Array]:
-        """Lower and upper bounds in working units; infinite where none is stated."""
-        low, high = zip(*(column.limits for column in self.facts), strict=True)
-        return np.array(low), np.array(high)
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper bounds in the columns' own units; infinite where none is stated."""
+        lower = [-math.inf if column.lower is None else column.lower for column in self.facts]
+        upper = [math.inf if column.upper is None else column.upper for column in self.facts]
+        return np.array(lower), np.array(upper)
 
     @property
     def largest_norm(self) -> float | None:
         """The largest norm that a row within the bounds can have, in working units."""
-        low, high = self.limits
-        farthest = np.maximum(np.abs(low), np.abs(high))
-        norm = math.sqrt(math.fsum(farthest**2)) * (1 + 2.0**-50)
+        units = self.units
+        low, high = (np.abs(bound - units.center) / units.scale for bound in self.bounds)
+        norm = math.sqrt(math.fsum(np.maximum(low, high) ** 2)) * (1 + 2.0**-50)
         return norm if math.isfinite(norm) else None
 
     def __len__(self) -> int:

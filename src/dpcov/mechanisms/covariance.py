@@ -5,20 +5,15 @@ Owns what a caller may state about it. The steps are `mechanisms.dense`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpcov.columns import Columns
 from dpcov.mechanisms.dense import DenseOptions, release_dense
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
 from dpcov.releases import Release
 from dpcov.releases.saturation import warn_of_saturation
-from dpcov.sensitive.tables.working import Reading
 
 __all__ = ["release"]
-
-_LONG_CORNER = 2.0
 
 
 def release(
@@ -59,17 +54,22 @@ def release(
         Public facts of the columns to be used, such as ``{"age": (18, 110), "income": (0,
         None)}``: see `dpcov.Columns`. Or column names; by default the table's own, or
         ``x0, x1, …``.
+        What is not stated of a column is learned, and paid for: a range, a center, limits and
+        a scale.
     row_norm : float, optional
-        A public bound on the Euclidean norm of a row in working units: the data's own, unless
-        `columns` says otherwise. Longer rows are clipped to it. Choose it from knowledge: a
-        bound that is read from the data breaks the promise. By default it follows from the
-        bounds of all columns where these keep rows short, and is learned otherwise, and paid for.
+        A public bound on the Euclidean norm of a row, in units of the stated centers and scales,
+        or of the middle of the bounds and half their distance, or in the data's own. Longer rows
+        are clipped to it. Choose it from knowledge: a bound that is read from the data breaks
+        the promise. With it nothing is learned, and the rows are read once. By default it is
+        learned too, and the rows are read three times.
     neighbors : {"replace", "add-remove"}
         Which tables are hard to tell apart: two that differ in one person's row, or two
         of which one has a row that adds nothing in its place. Both take the number of rows
         as public.
     shares : mapping, optional
-        Relative shares of the budget of the noisy steps: ``"moments"``.
+        Shares of the budget for what is learned: of ``"range"``, ``"center"``, ``"limit"``,
+        ``"mean"``, ``"scale"``, ``"beyond"``, ``"radius"`` and ``"clipping"``. The moments have
+        what is left. See docs/choosing.md.
     missing : {"refuse", "center"}
         What to do with missing and infinite cells: raise, or read them as the center of their
         column, which should then be close to the mean. With ``"refuse"`` the promise holds among
@@ -152,26 +152,18 @@ def release(
         )
         options = DenseOptions(
             promise=request.promise,
-            row_norm=_corner(request.facts) if row_norm is None else row_norm,
+            facts=request.facts,
+            row_norm=row_norm,
             shares=shares,
             rows_per_unit=request.rows_per_unit,
             missing=request.missing,
         )
-        options.check()
+        options.check(request.n_columns)
         request = request.for_table(table)
     with refused_for_free(request.is_spent), request.engine() as adder:
         source = request.open(table)
-        reading = Reading.of(len(source.columns), request.facts)
-        made = release_dense(source, reading, options, engine=adder, stream=request.stream)
+        made = release_dense(source, options, engine=adder, stream=request.stream)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:
         warn_of_saturation(made)
     return made
-
-
-def _corner(facts: Columns | None) -> float | None:
-    """Return the largest norm within the bounds, unless it is far beyond a typical row's."""
-    norm = None if facts is None else facts.largest_norm
-    if facts is None or norm is None or norm > _LONG_CORNER * math.sqrt(len(facts)):
-        return None
-    return norm

@@ -1,25 +1,26 @@
-"""The dense mechanism: all second moments, and a row norm before them if none is known.
+"""The dense mechanism: all second moments, after what must be learned to read the rows.
 
-Owns the order of the steps. Each is calibrated from facts that are public or that an earlier
-step paid for, and reads the rows once.
+Owns the order of the steps: facts of columns, a row norm, the moments. Where the row norm is
+stated, so are the units in which it is meant, and the moments are all that is released.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
-from dpcov.errors import InputError
+from dpcov.errors import InputError, ParameterError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.budget import Budget, split_budget
-from dpcov.mechanisms.radius import RADIUS_SHARE, candidates, check_rows, choose_radius
+from dpcov.mechanisms.learning.budget import MOMENTS, LearningPlan, plan_learning
+from dpcov.mechanisms.learning.learn import learn
+from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
-from dpcov.privacy import ApproxDP, Event
+from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 from dpcov.releases import Release
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel
-from dpcov.sensitive.sums.norm_counts import NormKernel
 from dpcov.sensitive.tables import MAX_STREAM_ROWS, Rows
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
@@ -31,114 +32,115 @@ class DenseOptions:
     """What a caller asks of the dense mechanism. All of it is public."""
 
     promise: ApproxDP
+    facts: Columns | None
     row_norm: float | None
     shares: Mapping[str, float] | None
     rows_per_unit: int
     missing: Missing
 
-    @property
-    def learns_radius(self) -> bool:
-        """Whether the row norm is to be learned, and paid for."""
-        return self.row_norm is None
+    def __post_init__(self) -> None:
+        if self.row_norm is not None and self.shares is not None:
+            raise ParameterError(
+                "shares are for what is learned, and with row_norm= nothing is: the moments have "
+                "the whole budget."
+            )
 
     @property
     def passes(self) -> int:
         """How often the rows are read."""
-        return 1 + self.learns_radius
+        return 3 if self.row_norm is None else 1
 
-    def budget(self) -> Budget:
-        """Return what each step may cost."""
-        return split_budget(
+    def budget(self, stated: Stated, n_rows: int | None) -> LearningPlan:
+        """Return what each step may cost, where something is learned."""
+        return plan_learning(
             self.promise,
-            selections=int(self.learns_radius),
-            selection_share=RADIUS_SHARE,
-            gaussians=["moments"],
+            stated,
+            n_rows=n_rows,
+            rows_per_unit=self.rows_per_unit,
             shares=self.shares,
         )
 
-    def calibrate(self, *, n_rows: int, row_norm: float) -> MomentsCalibration:
+    def calibrate(self, *, n_rows: int, row_norm: float, multiplier: float) -> MomentsCalibration:
         """Return grid and noise of the moments."""
         return calibrate_moments(
             promise=self.promise,
             n_rows=n_rows,
             row_norm=row_norm,
-            multiplier=self.budget().multipliers["moments"],
+            multiplier=multiplier,
             with_mean=True,
             rows_per_unit=self.rows_per_unit,
         )
 
-    def check(self) -> None:
+    def check(self, n_columns: int | None) -> None:
         """Refuse what no table could have, before one is opened: calibrate for a long one."""
+        multiplier = gaussian_scale(epsilon=self.promise.epsilon, delta=self.promise.delta)
+        if self.row_norm is None:
+            stated = Stated.of(self.facts, n_columns or 1)
+            multiplier = self.budget(stated, None).multipliers[MOMENTS]
         norm = 1.0 if self.row_norm is None else self.row_norm
-        self.calibrate(n_rows=MAX_STREAM_ROWS, row_norm=norm)
+        self.calibrate(n_rows=MAX_STREAM_ROWS, row_norm=norm, multiplier=multiplier)
 
 
 def release_dense(
+    source: Rows, options: DenseOptions, *, engine: Engine, stream: RandomStream
+) -> Release:
+    """Read the rows as often as it takes, and release their second moments about their mean."""
+    if options.row_norm is None:
+        return _release_learned(source, options, engine, stream)
+    multiplier = gaussian_scale(epsilon=options.promise.epsilon, delta=options.promise.delta)
+    reading = Reading.of(len(source.columns), options.facts)
+    return _release_moments(
+        source, reading, options, options.row_norm, Gaussian(MOMENTS, multiplier), engine, stream
+    )
+
+
+def _release_learned(
+    source: Rows, options: DenseOptions, engine: Engine, stream: RandomStream
+) -> Release:
+    """Learn how rows are read, and to which norm they are clipped; release what that gives."""
+    if source.n_rows is None:
+        raise InputError(
+            f"This release reads the rows {options.passes} times, and the table is a stream "
+            "that can be read only once. Write it to Parquet files and pass their folder; or "
+            "state row_norm=."
+        )
+    stated = Stated.of(options.facts, len(source.columns))
+    budget = options.budget(stated, source.n_rows)
+    lesson = learn(source, stated, budget, missing=options.missing, engine=engine, stream=stream)
+    made = _release_moments(
+        source,
+        lesson.reading,
+        options,
+        lesson.row_norm,
+        budget.event(MOMENTS),
+        engine,
+        stream,
+    )
+    events = (*lesson.events, *made.events)
+    made = replace(made, provenance=replace(made.provenance, events=events))
+    return made.lengthened(lesson.learned)
+
+
+def _release_moments(
     source: Rows,
     reading: Reading,
     options: DenseOptions,
-    *,
+    row_norm: float,
+    event: Gaussian,
     engine: Engine,
     stream: RandomStream,
 ) -> Release:
-    """Read the rows as often as it takes, and release their second moments about their mean."""
-    return _Steps(source, reading, options, engine, stream).run()
-
-
-class _Steps:
-    """The steps of one release, and what they have learned so far."""
-
-    def __init__(
-        self,
-        source: Rows,
-        reading: Reading,
-        options: DenseOptions,
-        engine: Engine,
-        stream: RandomStream,
-    ) -> None:
-        self._rows, self._units = WorkingSource(source, reading), reading.units
-        self._options, self._engine, self._stream = options, engine, stream
-        self._budget = options.budget()
-        self._events: list[Event] = []
-        if source.n_rows is None and options.passes > 1:
-            raise InputError(
-                f"This release reads the rows {options.passes} times, and the table is a stream "
-                "that can be read only once. Write it to Parquet files and pass their folder; or "
-                "state row_norm=."
-            )
-
-    def run(self) -> Release:
-        stated = self._options.row_norm
-        return self._release(self._learn_radius() if stated is None else stated)
-
-    @property
-    def _n_rows(self) -> int:
-        """The number of rows, or the most that a stream may turn out to have."""
-        found = self._rows.n_rows
-        return MAX_STREAM_ROWS if found is None else found
-
-    def _learn_radius(self) -> float:
-        width, per_unit = self._budget.selection_range, self._options.rows_per_unit
-        check_rows(self._n_rows, width, per_unit)
-        kernel = NormKernel(candidates(), len(self._rows.columns), self._options.missing)
-        counts = self._engine.run("radius", self._rows, kernel)
-        self._events.append(self._budget.selection("radius"))
-        return choose_radius(
-            counts, selection_range=width, stream=self._stream, rows_per_unit=per_unit
-        )
-
-    def _release(self, row_norm: float) -> Release:
-        rows, options = self._rows, self._options
-        calibration = options.calibrate(n_rows=self._n_rows, row_norm=row_norm)
-        kernel = GramKernel(len(rows.columns), calibration.grid, options.missing)
-        gram = self._engine.run("moments", rows, kernel)
-        self._events.append(self._budget.gaussian("moments"))
-        return release_gram(
-            gram,
-            calibration.for_rows(gram.n_rows),
-            columns=rows.columns,
-            stream=self._stream,
-            events=tuple(self._events),
-            units=self._units,
-            missing=options.missing,
-        )
+    rows = WorkingSource(source, reading)
+    n_rows = MAX_STREAM_ROWS if rows.n_rows is None else rows.n_rows
+    calibration = options.calibrate(n_rows=n_rows, row_norm=row_norm, multiplier=event.multiplier)
+    kernel = GramKernel(len(rows.columns), calibration.grid, options.missing)
+    gram = engine.run(MOMENTS, rows, kernel)
+    return release_gram(
+        gram,
+        calibration.for_rows(gram.n_rows),
+        columns=rows.columns,
+        stream=stream,
+        events=(event,),
+        units=reading.units,
+        missing=options.missing,
+    )

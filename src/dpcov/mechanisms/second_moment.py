@@ -29,8 +29,8 @@ from dpcov.version import __version__
 __all__ = ["MomentsCalibration", "calibrate_moments", "release_gram"]
 
 _DRAWS_AT_A_TIME = 1 << 20
-# The constant cell has a tenth of the squared norm of a row: for means of some tenths of it.
-_INVERSE_SQUARED_CONSTANT = 10
+# The constant of a row has a 16th of its squared norm: for means of some tenths of the norm.
+_INVERSE_SQUARED_CONSTANT = 16
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ is computed as the mechanism does it, so only the rounding of floats is allowed 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -29,8 +30,8 @@ from dpcov.privacy import (
     squared_unit_sensitivity,
 )
 from dpcov.privacy.accounting import events_rho
-from dpcov.privacy.adaptive import LARGEST_RANGE
 from dpcov.privacy.zcdp import zcdp_budget
+from dpcov.releases.learned import Known, Learned
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.release import (
     LOCAL_CAP,
@@ -48,8 +49,8 @@ _ARITHMETIC = 1e-10
 # Scales are products and roots of a few numbers.
 _ROUNDING = 2.0**-46
 _LOGARITHMS = 1e-9  # another machine's logarithms, in the constants of a cap
-# Relative shares lie between 1e-6 and 1e6, and that of selections is at least 1e-6.
-_SMALLEST_PART, _SMALLEST_SELECTION = 1e-13, 1e-6
+_SMALLEST_PART = 0.9e-6  # the smallest share of a step
+_COUNTS = 1e-6  # scales of integer noise are rounded up
 Kind = TypeVar("Kind", Gaussian, Selection, Pure)
 
 
@@ -153,15 +154,15 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
 def _is_plain(release: Release) -> bool:
     """Whether nothing was learned or counted that only a table can give."""
     made = release.provenance
-    nothing = (made.center, made.constant, made.rows_per_unit)
+    nothing = (made.center, made.constant, made.rows_per_unit, release.mean, release.learned)
     unit = getattr(made.calibrated_for, "privacy_unit", None)
-    return nothing == ("public", 0, 1) and unit is None and release.mean is None
+    return nothing == ("public", 0, 1, None, None) and unit is None and release.factor == 1
 
 
 def _check_central(release: Release) -> None:
     """Compare the noise with that of the last event, on the grid on which it was drawn."""
     made = release.provenance
-    moments = _check_dense_events(made.events, made.calibrated_for.epsilon)
+    moments = _check_dense_events(release)
     if (release.mean is None) != (made.constant == 0) or (made.constant > 0) != (
         made.center == "private"
     ):
@@ -172,40 +173,80 @@ def _check_central(release: Release) -> None:
         raise CorruptFileError("its noise is not that of its events")
 
 
-def _check_dense_events(events: tuple[Event, ...], epsilon: float) -> Gaussian:
+def _check_dense_events(release: Release) -> Gaussian:
     """Return the event of the moments, if all are those of the mechanism, in its order."""
-    stated = [(event.name, type(event)) for event in events]
-    gaussian = [event for event in events if isinstance(event, Gaussian)]
-    selections = [event for event in events if isinstance(event, Selection)]
-    if stated != _dense_events({event.name for event in events}) or not (
-        _can_be_noise(gaussian) and _can_be_selections(selections, epsilon)
-    ):
+    left, learned = list(release.provenance.events), release.learned
+    if not all(isinstance(event, Gaussian) for event in left):
         raise CorruptFileError("its events are not those of its origin")
-    return gaussian[-1]
+    if learned is None:
+        if (release.factor, release.factor_error) != (1.0, 0.0):
+            raise CorruptFileError("its factor is not that of its origin")
+    else:
+        for name in _learning_steps(learned):
+            event = _next(left, name, Gaussian)
+            if name in ("beyond", "clipping"):
+                _check_learned_noise(event, release, learned)
+        _check_factor(release, learned)
+    moments = _next(left, "moments", Gaussian)
+    if left or not _can_be_noise(release.provenance.events):
+        raise CorruptFileError("its events are not those of its origin")
+    return moments
 
 
-def _dense_events(taken: set[str]) -> list[tuple[str, type[Event]]]:
-    """Return what the dense mechanism does, if it does some of it."""
-    radius: list[tuple[str, type[Event]]] = [("radius", Selection)] if "radius" in taken else []
-    return [*radius, ("moments", Gaussian)]
-
-
-def _can_be_noise(gaussian: list[Gaussian]) -> bool:
-    """Return whether shares that can be asked for give this noise."""
-    costs = [(1 / event.multiplier) ** 2 for event in gaussian]
-    return min(costs) >= _SMALLEST_PART * sum(costs)
-
-
-def _can_be_selections(selections: list[Selection], epsilon: float) -> bool:
-    """Return whether a share that can be asked for gives these ranges, computed as it is."""
-    if not selections:
-        return True
-    least = min(LARGEST_RANGE, _SMALLEST_SELECTION * epsilon / len(selections))
-    return (
-        len({event.range for event in selections}) == 1
-        and all(event.count == 1 for event in selections)
-        and least <= selections[0].range <= LARGEST_RANGE
+def _learning_steps(learned: Learned) -> list[str]:
+    """Return which steps learn what is not stated, in order."""
+    center, scale = (
+        bool((known != Known.STATED).any()) for known in (learned.known_center, learned.known_scale)
     )
+    steps = {
+        "range": center or scale,
+        "center": center,
+        "limit": center or scale,
+        "mean": center,
+        "scale": scale,
+    }
+    return [*(name for name, taken in steps.items() if taken), "beyond", "radius", "clipping"]
+
+
+def _check_learned_noise(event: Gaussian, release: Release, learned: Learned) -> None:
+    """Compare the noise of shares beyond limits, or of clipped rows, with that of its event."""
+    made, clipping = release.provenance, learned.clipping
+    moved = made.rows_per_unit * event.multiplier / release.n_rows
+    reach = 2 * made.row_norm**2  # how far an excess is measured
+    expected = (
+        {"beyond_error": (learned.beyond_error, math.sqrt(release.n_columns) * moved)}
+        if event.name == "beyond"
+        else {
+            "share_error": (clipping.share_error, math.sqrt(2) * moved),
+            "excess_error": (clipping.excess_error, math.sqrt(2) * moved * reach),
+        }
+    )
+    for stated, computed in expected.values():
+        if not math.isclose(stated, computed, rel_tol=_COUNTS):
+            raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_factor(release: Release, learned: Learned) -> None:
+    """Make up for clipping again, from what is stated."""
+    plain = replace(
+        release,
+        matrix=release.matrix / release.factor,
+        learned=None,
+        factor=1.0,
+        factor_error=0.0,
+    )
+    again = plain.lengthened(learned)
+    if not (
+        math.isclose(again.factor, release.factor, rel_tol=_COUNTS)
+        and math.isclose(again.factor_error, release.factor_error, rel_tol=_COUNTS)
+    ):
+        raise CorruptFileError("its factor is not that of its origin")
+
+
+def _can_be_noise(events: tuple[Event, ...]) -> bool:
+    """Return whether shares that can be asked for give this noise."""
+    costs = [(1 / event.multiplier) ** 2 for event in events if isinstance(event, Gaussian)]
+    return min(costs) >= _SMALLEST_PART * sum(costs)
 
 
 def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
@@ -219,7 +260,7 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
         rows=made.rows_per_unit,
     )
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
-    step = grid.unit**2 / release.n_rows
+    step = grid.unit**2 / release.n_rows * release.factor
     mean_step = grid.unit / (grid.constant * release.n_rows) if grid.constant else 0.0
     return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
 

@@ -7,7 +7,7 @@ is safe to save, send and print. It never sees raw rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_count
+from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP
+from dpcov.releases.learned import Learned
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
@@ -185,6 +186,12 @@ class Release(Published):
         What working units are: z = (x − center) / scale.
     mean : ndarray, shape (n_columns,), optional
         The noisy mean in working units, for a private center. Read-only.
+    learned : Learned, optional
+        What was learned of the table before its moments: the limits of its cells, and how many
+        rows were clipped. None if nothing was.
+    factor, factor_error : float
+        By what the clipped moments were multiplied to make up for clipping, and the error of
+        that: 1 and 0 if nothing was learned.
 
     Examples
     --------
@@ -203,9 +210,16 @@ class Release(Published):
     noise_scale: NoiseScale
     provenance: Provenance
     mean: npt.NDArray[np.float64] | None = None
+    learned: Learned | None = None
+    factor: float = 1.0
+    factor_error: float = 0.0
 
     def __post_init__(self) -> None:
         Published.__post_init__(self)
+        if self.learned is not None and len(self.learned.lower) != len(self.columns):
+            raise ParameterError("learned must have one number for each column.")
+        check_number("factor", self.factor, low=1.0, high=2.0, open_low=False, open_high=False)
+        check_scale("factor_error", self.factor_error, or_zero=True)
         size = len(self.columns)
         self._check_mean(size)
         if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
@@ -250,6 +264,39 @@ class Release(Published):
         (True, True)
         """
         return bound_in_use(self)
+
+    @property
+    def limits(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
+        """The lower and upper limits of the cells of each column, if they were learned.
+
+        The covariance is that of the table with its cells limited to them.
+        """
+        return None if self.learned is None else (self.learned.lower, self.learned.upper)
+
+    def lengthened(self, learned: Learned) -> Release:
+        """Return the release with what clipping took away made up for. Costs no privacy.
+
+        Clipped rows have a mean squared norm that is too small by a known excess. All moments
+        are multiplied by one factor, which is right where rows of all lengths have alike
+        directions; `NoiseModel` allows for the rest.
+        """
+        excess, error = learned.clipping.likely_excess(self.provenance.row_norm)
+        found = float(np.trace(self.matrix))
+        found += 0.0 if self.mean is None else float(self.mean @ self.mean)
+        whole = max(found, excess, error)
+        factor, noise = 1 + excess / whole, self.noise_scale
+        return replace(
+            self,
+            matrix=self.matrix * factor,
+            noise_scale=replace(
+                noise,
+                off_diagonal=noise.off_diagonal * factor,
+                diagonal=noise.diagonal * factor,
+            ),
+            learned=learned,
+            factor=factor,
+            factor_error=error / whole,
+        )
 
     @property
     def location(self) -> npt.NDArray[np.float64]:

@@ -42,22 +42,17 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
     }
 
 
-def steps_needed(stated: Stated, *, with_radius: bool = True) -> list[str]:
-    """Return the steps that have something to learn, in order; the moments come last.
-
-    Where the row norm is stated, cells are read as stated, and nothing is asked of columns.
-    """
+def steps_needed(stated: Stated) -> list[str]:
+    """Return the steps that have something to learn, in order; the moments come last."""
     needed = {
         "range": stated.without_limit.any(),
         "center": stated.without_center.any(),
         "limit": stated.without_limit.any(),
         "mean": stated.without_center.any(),
         "scale": stated.without_scale.any(),
-        "beyond": True,
-        "radius": True,
     }
-    learned = [step for step, some in needed.items() if some] if with_radius else []
-    return [*learned, "clipping", MOMENTS]
+    learned = [step for step, some in needed.items() if some]
+    return [*learned, "beyond", "radius", "clipping", MOMENTS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +86,6 @@ def plan_learning(
     stated: Stated,
     *,
     n_rows: int | None = None,
-    with_radius: bool = True,
     rows_per_unit: int = 1,
     shares: Mapping[str, float] | None = None,
 ) -> LearningPlan:
@@ -111,7 +105,7 @@ def plan_learning(
      'radius': 42.2, 'moments': 4.9}
     """
     whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
-    steps = steps_needed(stated, with_radius=with_radius)
+    steps = steps_needed(stated)
     weights = _weights(steps, default_shares(n_rows, stated.n_columns), shares)
     multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
     plan = LearningPlan(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)

@@ -42,9 +42,9 @@ from dpcov.privacy import Gaussian
 from dpcov.releases.learned import Clipping, Known, Learned
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.cell_counts import CellKernel
-from dpcov.sensitive.sums.norm_histogram import NormBins, NormBinsKernel
+from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.tables import Rows
-from dpcov.sensitive.tables.working import CellReading, WorkingSource
+from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 __all__ = ["ColumnFacts", "Lesson", "learn", "learn_columns"]
 
@@ -59,7 +59,7 @@ class Lesson:
     How cells are read, to which norm rows are clipped, what was learned, and what was done.
     """
 
-    reading: CellReading
+    reading: Reading
     row_norm: float
     learned: Learned
     events: tuple[Gaussian, ...]
@@ -70,68 +70,44 @@ def learn(
     stated: Stated,
     plan: LearningPlan,
     *,
-    row_norm: float | None,
     missing: Missing,
     engine: Engine,
     stream: RandomStream,
     tuning: Tuning = DEFAULT,
 ) -> Lesson:
-    """Read the rows twice, or once if the row norm is stated, and return what was learned.
-
-    With a row norm, all centers and scales are stated, and cells are read by them.
-    """
+    """Read the rows twice, and return what was learned."""
     if len(source.columns) != stated.n_columns:
         raise ParameterError("Facts must be stated for the columns of the table.")
-    if row_norm is None:
-        kernel = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
-        counts = engine.run("columns", source, kernel)
-        facts = learn_columns(Setting(counts, stated, tuning, stream), plan)
-    else:
-        facts = ColumnFacts.of_stated(stated)
-    rows = WorkingSource(source, facts.reading)
-    middle = float(stated.n_columns) if row_norm is None else row_norm**2
-    kernel_of_norms = NormBinsKernel(edges_about(middle, tuning), stated.n_columns, missing)
-    bins = engine.run("radius", rows, kernel_of_norms)
-    place = len(bins.edges) // 2
-    if row_norm is None:
-        place = _find_radius(bins, stated.n_columns, plan, tuning, stream)
-        row_norm = math.sqrt(bins.edges[place])
-    clipping = measure_clipping(bins, place, plan.payment("clipping"), tuning, stream)
-    return Lesson(facts.reading, row_norm, facts.learned(clipping), plan.events)
-
-
-def _find_radius(
-    bins: NormBins, n_columns: int, plan: LearningPlan, tuning: Tuning, stream: RandomStream
-) -> int:
-    payment = plan.payment("radius")
-    tail = tail_wanted(
-        bins.n_rows, n_columns, moments=plan.payment(MOMENTS), radius=payment, tuning=tuning
+    counts = engine.run(
+        "columns", source, CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
     )
-    return find_radius(bins, tail, payment, tuning, stream)
+    facts = learn_columns(Setting(counts, stated, tuning, stream), plan)
+    edges = edges_about(float(stated.n_columns), tuning)
+    rows = WorkingSource(source, facts.reading)
+    bins = engine.run("lengths", rows, NormBinsKernel(edges, stated.n_columns, missing))
+    radius, moments = plan.payment("radius"), plan.payment(MOMENTS)
+    tail = tail_wanted(bins.n_rows, stated.n_columns, moments=moments, radius=radius, tuning=tuning)
+    place = find_radius(bins, tail, radius, tuning, stream)
+    clipping = measure_clipping(bins, place, tail, plan.payment("clipping"), tuning, stream)
+    row_norm = math.sqrt(bins.edges[place])
+    return Lesson(facts.reading, row_norm, facts.learned(clipping), plan.events)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
     """What is known of the columns, before the lengths of rows."""
 
-    reading: CellReading
-    beyond: Noisy | None
+    reading: Reading
+    beyond: Noisy
     known: dict[str, npt.NDArray[np.int8]]
-
-    @classmethod
-    def of_stated(cls, stated: Stated) -> ColumnFacts:
-        """Return what is known if everything is stated."""
-        known = _known(np.zeros(stated.n_columns, dtype=np.bool_))
-        reading = CellReading(stated.lower, stated.upper, stated.center, stated.scale)
-        return cls(reading, None, {"range": known, "center": known, "scale": known})
 
     def learned(self, clipping: Clipping) -> Learned:
         """Return all that was learned."""
         return Learned(
             lower=self.reading.lower.copy(),
             upper=self.reading.upper.copy(),
-            beyond=None if self.beyond is None else self.beyond.values,
-            beyond_error=None if self.beyond is None else self.beyond.sd,
+            beyond=self.beyond.values,
+            beyond_error=self.beyond.sd,
             known_range=self.known["range"].copy(),
             known_center=self.known["center"].copy(),
             known_scale=self.known["scale"].copy(),
@@ -160,7 +136,7 @@ def learn_columns(setting: Setting, plan: LearningPlan) -> ColumnFacts:
         "center": _known(stated.without_center),
         "scale": _known(stated.without_scale, spread.unseen),
     }
-    reading = CellReading(reach.lower, reach.upper, spread.center, spread.scale)
+    reading = Reading(reach.lower, reach.upper, spread.center, spread.scale)
     return ColumnFacts(reading, beyond, known)
 
 

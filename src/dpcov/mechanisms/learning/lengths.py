@@ -61,7 +61,12 @@ def find_radius(
 
 
 def measure_clipping(
-    bins: NormBins, place: int, payment: Payment, tuning: Tuning, stream: RandomStream
+    bins: NormBins,
+    place: int,
+    tail: float,
+    payment: Payment,
+    tuning: Tuning,
+    stream: RandomStream,
 ) -> Clipping:
     """Return how many rows are longer than an edge, and by how much, both with noise.
 
@@ -82,6 +87,7 @@ def measure_clipping(
     share, excess = noise.on(bins.sums(values), stream) / (steps * bins.n_rows)
     sd = noise.sd / (steps * bins.n_rows)
     return Clipping(
+        wanted=tail,
         share=float(share),
         share_error=sd,
         excess=float(excess) * reach * squared,

@@ -6,11 +6,13 @@ measured by. Nothing in it comes from a table.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
 from dpcov.exact.ruler import TOP, Ruler, ruler_bits
@@ -55,6 +57,21 @@ class Stated:
             raise ParameterError("scale must be positive.")
         if ((self.center < self.lower) | (self.center > self.upper)).any():
             raise ParameterError("center must lie within the bounds.")
+
+    @classmethod
+    def of(cls, columns: Columns | None, n_columns: int) -> Stated:
+        """Return what a caller states, or nothing."""
+        if columns is None:
+            return cls.nothing(n_columns)
+        lower, upper = columns.bounds
+        center, scale = (
+            np.array([math.nan if value is None else value for value in values])
+            for values in (
+                [column.center for column in columns],
+                [column.scale for column in columns],
+            )
+        )
+        return cls(lower=lower, upper=upper, center=center, scale=scale)
 
     @classmethod
     def nothing(cls, n_columns: int) -> Stated:

@@ -48,11 +48,13 @@ class NormBins(Sealed):
 
     def beyond(self, place: int) -> npt.NDArray[np.int64]:
         """Return the number of rows beyond an edge, as an array of one. Sensitive."""
-        return self._counts[place + 1 :].sum(keepdims=True)
+        rows: npt.NDArray[np.int64] = self._counts[place + 1 :].sum(keepdims=True)
+        return rows
 
     def sums(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return Σ value(bin) over the rows, for each list of values of the bins. Sensitive."""
-        return values @ self._counts
+        sums: npt.NDArray[np.int64] = values @ self._counts
+        return sums
 
     def __add__(self, other: object) -> NormBins:
         if not isinstance(other, NormBins):

@@ -18,7 +18,7 @@ from dpcov.columns import Columns, Units
 from dpcov.sensitive.tables.pieces import Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 
-__all__ = ["FAR", "CellReading", "Reading", "WorkingSource"]
+__all__ = ["FAR", "Reading", "WorkingSource"]
 
 Array = npt.NDArray[np.float64]
 
@@ -28,53 +28,9 @@ FAR = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How cells are read: z = clip((x − center) / scale, low, high).
+    """How cells are read: z = (clip(x, lower, upper) − center) / scale.
 
-    Parameters
-    ----------
-    units : Units
-        Centers and scales.
-    low, high : ndarray, shape (n_columns,)
-        Bounds in these units; infinite where there is none.
-    """
-
-    units: Units
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, n_columns: int, columns: Columns | None = None) -> Reading:
-        """Return the reading that public facts ask for."""
-        if columns is None:
-            infinite = np.full(n_columns, np.inf)
-            return cls(Units.plain(n_columns), -infinite, infinite)
-        return cls(columns.units, *columns.limits)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether cells are taken as they are."""
-        bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
-        return self.units.is_plain and not (self.units.center.any() or bounded)
-
-    def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a block in working units; a missing or infinite cell stays as it is."""
-        if self.is_plain:
-            return block
-        # Overflow is meant, and a warning about it would be about the data.
-        with np.errstate(all="ignore"):
-            cells: Array = np.subtract(block, self.units.center, dtype=np.float64)
-            cells /= self.units.scale
-            # A cell that is there and leaves the floats is far away, and not missing.
-            low, high = (np.clip(limit, -FAR, FAR) for limit in (self.low, self.high))
-            np.clip(cells, low, high, out=cells, where=np.isfinite(block))
-        return cells
-
-
-@dataclass(frozen=True, eq=False)
-class CellReading:
-    """How cells are read when limits are learned: z = (clip(x, lower, upper) − center) / scale.
-
-    All are in the data's own units; limits are infinite where there is none.
+    All are in the data's own units, public or paid for; a limit is infinite where there is none.
     """
 
     lower: Array
@@ -82,13 +38,30 @@ class CellReading:
     center: Array
     scale: Array
 
+    @classmethod
+    def of(cls, n_columns: int, columns: Columns | None = None) -> Reading:
+        """Return the reading that public facts ask for, if nothing is learned."""
+        if columns is None:
+            infinite = np.full(n_columns, np.inf)
+            return cls(-infinite, infinite, np.zeros(n_columns), np.ones(n_columns))
+        units = columns.units
+        return cls(*columns.bounds, units.center, units.scale)
+
     @property
-    def working_units(self) -> Units:
+    def units(self) -> Units:
         """What a working cell of 1 is worth in the data's own units."""
         return Units(self.center, self.scale)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether cells are taken as they are."""
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        return not bounded and not self.center.any() and bool((self.scale == 1).all())
+
     def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a block in working units; a missing or infinite cell stays as it is."""
+        if self.is_plain:
+            return block
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
             cells: Array = np.maximum(block, self.lower, dtype=np.float64)
@@ -106,7 +79,7 @@ class CellReading:
 class WorkingSource:
     """A source whose blocks are in working units."""
 
-    def __init__(self, source: Rows, reading: Reading | CellReading) -> None:
+    def __init__(self, source: Rows, reading: Reading) -> None:
         self._source, self._reading = source, reading
 
     @property
