@@ -49,7 +49,8 @@ def test_small_probabilities_are_never_written_as_zero(probability, text):
     assert _small(probability) == text
 
 
-def test_a_correlation_beyond_one_is_noticed():
-    assert not find(estimate_of(truth_of(4, (0, 1, 0.5))), 0.01).beyond_one
-    noisy = find(estimate_of(truth_of(40), n_rows=100, epsilon=0.5), 0.9)
-    assert noisy.beyond_one == bool((np.abs(noisy.pairs.correlation) > 1).any())
+def test_a_correlation_that_noise_led_to_one_is_noticed_and_never_beyond():
+    assert not find(estimate_of(truth_of(4, (0, 1, 0.5))), 0.01).at_one
+    noisy = find(estimate_of(truth_of(4, (0, 1, 0.99)), n_rows=100), 0.9)
+    assert noisy.at_one
+    assert all(abs(float(row.correlation)) <= 1 for row in noisy.rows)

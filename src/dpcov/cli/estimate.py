@@ -30,6 +30,7 @@ class _Rule(str, Enum):
     SCAD = "scad"
     ADAPTIVE_LASSO = "adaptive-lasso"
     EMPIRICAL_BAYES = "empirical-bayes"
+    LOW_RANK = "low-rank"
 
 
 def estimate(

@@ -68,7 +68,9 @@ class Estimate(CovarianceEstimate):
         In the columns' own units. Exactly symmetric, positive semi-definite (unless
         ``psd="none"``), and exactly zero off the support (unless ``psd="clip"``). Read-only.
     support : ndarray of bool, shape (n_columns, n_columns)
-        Which entries are kept. The diagonal always is. Read-only.
+        Which entries are kept. The diagonal always is; with the rule ``"low-rank"`` all are,
+        since factors relate all columns. Which pairs can be trusted does not depend on
+        it: see `edges`. Read-only.
     choice : Choice
         Rule and level, and the risk curve they were chosen from.
     psd : str
@@ -90,7 +92,10 @@ class Estimate(CovarianceEstimate):
 
     @property
     def level(self) -> float:
-        """The level, in standard deviations of an entry; infinite when nothing is kept."""
+        """The level, in standard deviations of an entry; infinite when nothing is kept.
+
+        With the rule ``"low-rank"``, that of the rest.
+        """
         return self.choice.level
 
     @property

@@ -228,10 +228,15 @@ class CovarianceEstimate(ABC):
 
     @cached_property
     def correlation(self) -> Array:
-        """The correlation matrix of the estimate, with ones on its diagonal."""
+        """The correlation matrix of the estimate, with ones on its diagonal.
+
+        None is beyond ±1: where ``psd="none"`` leaves a covariance too large for its
+        variances, it is ±1.
+        """
         covariance = self._dense()
         deviation = np.sqrt(np.diag(covariance))
         result: Array = covariance / np.outer(deviation, deviation)
+        np.clip(result, -1.0, 1.0, out=result)
         np.fill_diagonal(result, 1.0)
         result.setflags(write=False)
         return result

@@ -89,6 +89,14 @@ class NoiseModel:
             product += np.add.outer(growing[rows], growing[columns])
         return product
 
+    def row_sums(self, weight: Array) -> Array:
+        """Return Σ_j v_ij w_j for every row i, the diagonal counted like any other entry."""
+        growing = self._growing_noise()
+        total = weight.sum()
+        sampling = self.variances * (self.variances @ weight) / self.n_rows
+        constant = self.off_diagonal**2 * total + growing @ weight
+        return np.asarray(sampling + constant + growing * total)
+
     def _growing_noise(self) -> Array:
         """Return what each column adds to the variance of the entries of its row."""
         return np.asarray(self.signal_noise * self.variances + self.mean_noise)

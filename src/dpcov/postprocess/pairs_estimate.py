@@ -112,6 +112,7 @@ class PairsEstimate(CovarianceEstimate):
         apart = entries.row != entries.col
         rows, columns = entries.row[apart], entries.col[apart]
         values = entries.data[apart] / (self.deviations[rows] * self.deviations[columns])
+        np.clip(values, -1.0, 1.0, out=values)
         return coo_array((values, (rows, columns)), shape=entries.shape).tocsr()
 
     @cached_property
@@ -332,6 +333,7 @@ def _repaired(correlation: csr_array, psd: str) -> csr_array:
             continue
         deviation = np.sqrt(np.diag(repaired))
         repaired /= np.outer(deviation, deviation)
+        np.clip(repaired, -1.0, 1.0, out=repaired)  # of rounding errors
         np.fill_diagonal(repaired, 1.0)
         row, column = np.nonzero(repaired)
         parts.append((repaired[row, column], members[row], members[column]))

@@ -56,9 +56,9 @@ class Findings:
     unit: str
 
     @property
-    def beyond_one(self) -> bool:
-        """Whether a released correlation is larger than any can be."""
-        return bool((abs(self.pairs.correlation) > 1).any())
+    def at_one(self) -> bool:
+        """Whether noise led a released correlation to ±1 or beyond."""
+        return bool((abs(self.pairs.correlation) == 1).any())
 
 
 def find(estimate: AnyEstimate, fdr: float) -> Findings:

@@ -358,10 +358,13 @@ class Release(Published):
 
         Parameters
         ----------
-        rule : {"auto", "hard", "soft", "scad", "adaptive-lasso", "empirical-bayes"} or callable
-            How entries off the diagonal are shrunk. ``"auto"`` lets the rules compete when
-            `level` is ``"thinned"``, and is ``"hard"`` otherwise. Your own function takes
-            sizes and a level, both in standard deviations, and returns the shrunk sizes.
+        rule : str or callable
+            How entries off the diagonal are shrunk: ``"hard"``, ``"soft"``, ``"scad"``,
+            ``"adaptive-lasso"`` or ``"empirical-bayes"``, one by one; or ``"low-rank"``, by a
+            few factors that relate all columns, and the rest by ``"empirical-bayes"``.
+            ``"auto"`` lets the rules compete when `level` is ``"thinned"``, and is ``"hard"``
+            otherwise. Your own function takes sizes and a level, both in standard
+            deviations, and returns the shrunk sizes.
         level : {"thinned", "cai-liu", "paper"} or float
             How far an entry must stand out to be kept: chosen from the release alone by
             thinning; Cai and Liu's 2 √(log p) standard deviations; the paper's threshold,
@@ -370,7 +373,9 @@ class Release(Published):
             The paper's γ, for ``level="paper"``.
         sparse : bool, default True
             Whether thinning must choose a level of at least 1.5, which leaves few entries.
-            If not, dense answers compete too, with the posterior mean under a learned prior.
+            Where more than half of the pairs are kept even so, there is little to be sparse
+            about: then ``"low-rank"``, which has no zeros, competes as well, and what is
+            sparse is the rest. If not, dense answers compete in any case.
         psd : {"sparse", "clip", "none"}
             The nearest positive semi-definite matrix with the same zeros; negative
             eigenvalues set to zero, as the paper does, which fills in zeros; or neither.
