@@ -138,12 +138,18 @@ class Estimate(CovarianceEstimate):
 
     @cached_property
     def standard_error(self) -> Array:
-        """The standard error of each released entry, in own units: privacy noise plus sampling."""
+        """The standard error of each released entry, in own units: privacy noise plus sampling.
+
+        What clipping of rows leaves uncertain is in it.
+        """
+        return self._errors(self.noise)
+
+    def _errors(self, noise: NoiseModel) -> Array:
         units = self.release.units
         result = np.empty_like(self.covariance)
         for rows in row_blocks(len(result)):
             working = units.to_working(self.covariance[rows], rows)
-            error = np.sqrt(self.noise.interval_variance(rows, working))
+            error = np.sqrt(noise.interval_variance(rows, working))
             result[rows] = units.to_own(error, rows)
         result.setflags(write=False)
         return result
@@ -153,14 +159,18 @@ class Estimate(CovarianceEstimate):
         """The correlation that this release would have shown with probability one half."""
         return smallest_detectable_correlation(self.noise)
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+    def interval(self, level: float = 0.95, *, about: str = "population") -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the entries.
 
         Parameters
         ----------
         level : float, default 0.95
-            The probability that an interval covers its entry, for rows that are about
-            Gaussian and rarely clipped.
+            The probability that an interval covers its entry.
+        about : {"population", "table"}
+            Of whom. ``"population"``: the people of whom the rows are a random sample, for rows
+            that are about Gaussian. ``"table"``: these very rows, their cells limited as
+            `Release.limits` says; shorter, since sampling is not in question, and for rows of
+            any law.
 
         Returns
         -------
@@ -168,7 +178,9 @@ class Estimate(CovarianceEstimate):
             The released entry ∓ z standard errors. Centered on the release, which is
             unbiased, and not on the shrunk estimate.
         """
-        margin = interval_width(level) * self.standard_error
+        check_choice("about", about, ("population", "table"))
+        error = self.standard_error if about == "population" else self._errors(self.noise.of_table)
+        margin = interval_width(level) * error
         released = self.release.units.to_own(self.release.matrix)
         return released - margin, released + margin
 

@@ -203,7 +203,9 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
     return dense_detectable(
         n_columns=len(noise.variances),
         n_rows=noise.n_rows,
-        noise_scale=float(np.sqrt(noise.privacy_variance(variance)) / variance),
+        noise_scale=float(
+            np.sqrt(noise.privacy_variance(variance) / variance**2 + noise.clipping.covariance)
+        ),
     )
 
 
