@@ -7,6 +7,7 @@ import pytest
 import dpcov
 from dpcov.detection import dense_detectable, pairs_detectable
 from dpcov.errors import ParameterError
+from either import release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
 
@@ -18,12 +19,12 @@ def detected(mechanism, n, p, correlation, max_pairs, runs, seed):
         generator = np.random.default_rng(1000 * seed + run)
         rows = generator.standard_normal((n, p))
         rows[:, 1] = correlation * rows[:, 0] + math.sqrt(1 - correlation**2) * rows[:, 1]
-        options = {"mechanism": "dense", "row_norm": math.sqrt(p + 2.33 * math.sqrt(2 * p))}
+        options = {"row_norm": math.sqrt(p + 2.33 * math.sqrt(2 * p))}
         if mechanism == "pairs":
-            options = {"mechanism": "pairs", "max_pairs": max_pairs}
-        release = dpcov.release(rows, **BUDGET, **options, seed=run)
+            options = {"max_pairs": max_pairs}
+        made = release(rows, **BUDGET, **options, seed=run)
         how = {"psd": "none"} if mechanism == "pairs" else {"psd": "none", "level": 3.0}
-        edges = release.estimate(**how).edges(fdr=0.05)
+        edges = made.estimate(**how).edges(fdr=0.05)
         hits += any((edge.first, edge.second) == ("x0", "x1") for edge in edges)
     return hits / runs
 
@@ -48,7 +49,7 @@ def test_many_columns_and_few_rows_ask_for_pairs():
     plan = dpcov.plan(n=20_000, p=1000, **BUDGET, max_pairs=200)
     assert plan.recommended == "pairs"
     assert plan.outlook("dense").shown_half > 1
-    assert "mechanism='pairs' with max_pairs=200" in str(plan)
+    assert "Use dpcov.release_pairs with max_pairs=200" in str(plan)
 
 
 def test_few_columns_and_many_rows_ask_for_everything():

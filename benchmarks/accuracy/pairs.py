@@ -89,11 +89,10 @@ def simulate(case: Case) -> tuple[float, float, float, float]:
         rows = np.exp(0.7 * rows)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", dpcov.errors.NothingDetectableWarning)
-        release = dpcov.release(
+        release = dpcov.release_pairs(
             rows,
             epsilon=1.0,
             delta=1e-5,
-            mechanism="pairs",
             max_pairs=case.pairs * case.times,
             # The median of a skewed column, which is its center of signs.
             center=None if case.center is None else (1.0 if case.law == "skewed" else case.center),

@@ -19,23 +19,24 @@ from dpcov.version import __version__
 if TYPE_CHECKING:
     from dpcov import errors, local, norms, paper, plot, privacy, report
     from dpcov.columns import Column, Columns, Units
-    from dpcov.estimator import SparseCovariance
-    from dpcov.mechanisms.door import release
-    from dpcov.mechanisms.radius import PrivateRadius
-    from dpcov.planning import Plan, plan
+    from dpcov.estimator import PairsCovariance, SparseCovariance
+    from dpcov.mechanisms.covariance import release
+    from dpcov.mechanisms.strongest_pairs import release_pairs
+    from dpcov.planning import Forecast, plan
     from dpcov.postprocess import Edges, Estimate, PairsEstimate, RiskCurve
-    from dpcov.releases import NoiseScale, PairsRelease, Provenance, Release
+    from dpcov.releases import BoundInUse, NoiseScale, PairsRelease, Provenance, Release
 
 __all__ = [
+    "BoundInUse",
     "Column",
     "Columns",
     "Edges",
     "Estimate",
+    "Forecast",
     "NoiseScale",
+    "PairsCovariance",
     "PairsEstimate",
     "PairsRelease",
-    "Plan",
-    "PrivateRadius",
     "Provenance",
     "Release",
     "RiskCurve",
@@ -50,19 +51,21 @@ __all__ = [
     "plot",
     "privacy",
     "release",
+    "release_pairs",
     "report",
 ]
 
 _HOME = {
+    "BoundInUse": "dpcov.releases",
     "Column": "dpcov.columns",
     "Columns": "dpcov.columns",
     "Edges": "dpcov.postprocess",
     "Estimate": "dpcov.postprocess",
+    "Forecast": "dpcov.planning",
     "NoiseScale": "dpcov.releases",
+    "PairsCovariance": "dpcov.estimator",
     "PairsEstimate": "dpcov.postprocess",
     "PairsRelease": "dpcov.releases",
-    "Plan": "dpcov.planning",
-    "PrivateRadius": "dpcov.mechanisms.radius",
     "Provenance": "dpcov.releases",
     "Release": "dpcov.releases",
     "RiskCurve": "dpcov.postprocess",
@@ -75,7 +78,8 @@ _HOME = {
     "plan": "dpcov.planning",
     "plot": "dpcov.plot",
     "privacy": "dpcov.privacy",
-    "release": "dpcov.mechanisms.door",
+    "release": "dpcov.mechanisms.covariance",
+    "release_pairs": "dpcov.mechanisms.strongest_pairs",
     "report": "dpcov.report",
 }
 

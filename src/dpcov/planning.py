@@ -24,14 +24,14 @@ from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Neighbors, PureDP
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Forecast", "plan"]
 
 _CENTERS = ("differences", "public")
 _MOST_ROWS = 2**40
 
 
 @dataclass(frozen=True)
-class Plan:
+class Forecast:
     """What each mechanism will show. Made by `dpcov.plan`.
 
     Parameters
@@ -51,9 +51,9 @@ class Plan:
     >>> print(dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200))
     20000 rows × 1000 columns, (1, 1e-06)-differential privacy, replace-one neighbors
     mechanism   noise   shown 1 in 2   shown 9 in 10
-    dense       0.233           none            none
+    dense       0.257           none            none
     pairs      0.0285          0.225           0.263
-    Use mechanism='pairs' with max_pairs=200: a correlation of 0.23 will be shown with \
+    Use dpcov.release_pairs with max_pairs=200: a correlation of 0.23 will be shown with \
 probability one half, one of 0.26 with probability 0.9.
     """
 
@@ -78,7 +78,7 @@ probability one half, one of 0.26 with probability 0.9.
     def best_shares(self) -> dict[str, float]:
         """Return the split of the budget that lets the pairs mechanism show most.
 
-        For ``dpcov.release(..., shares=...)``. The default, one half each, is rarely far off.
+        For ``dpcov.release_pairs(..., shares=...)``. The default, one half each, is rarely far off.
         """
         if not isinstance(self.promise, ApproxDP) or self._is_local:
             raise ParameterError("In the local model there is no budget to split.")
@@ -107,8 +107,8 @@ probability one half, one of 0.26 with probability 0.9.
         Examples
         --------
         >>> import dpcov
-        >>> plan = dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200)
-        >>> plan.rows_needed(0.1) > 20_000
+        >>> forecast = dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200)
+        >>> forecast.rows_needed(0.1) > 20_000
         True
         """
         wanted = check_number("correlation", correlation, low=0.0, high=1.0)
@@ -160,9 +160,10 @@ probability one half, one of 0.26 with probability 0.9.
                 f"No correlation, however strong, will be shown: more {who}, fewer columns or a "
                 "larger epsilon are needed."
             )
-        how = f"mechanism={best.mechanism!r}"
-        if best.mechanism == "pairs":
-            how += f" with max_pairs={self.max_pairs}"
+        how = {
+            "dense": "dpcov.release",
+            "pairs": f"dpcov.release_pairs with max_pairs={self.max_pairs}",
+        }.get(best.mechanism, f"mechanism={best.mechanism!r}")
         most = (
             f", one of {_two_digits(best.shown_most)} with probability 0.9"
             if best.shown_most <= 1
@@ -183,7 +184,7 @@ def plan(
     max_pairs: int | None = None,
     neighbors: str = "replace",
     center: str | None = None,
-) -> Plan:
+) -> Forecast:
     """Say what can be learned from a table, before any data is touched.
 
     Parameters
@@ -202,7 +203,7 @@ def plan(
 
     Returns
     -------
-    Plan
+    Forecast
         The smallest correlations that will show, the noise of an entry, and which mechanism
         to use. Print it.
 
@@ -217,7 +218,7 @@ def plan(
     n_rows = check_count("n", n, low=4)
     n_columns = check_count("p", p, low=2)
     if relation is Neighbors.LOCAL:
-        return _local_plan(n_rows, n_columns, epsilon, delta)
+        return _local_forecast(n_rows, n_columns, epsilon, delta)
     if delta is None:
         raise ParameterError("delta must be given; only neighbors='local' can do without.")
     promise = ApproxDP(epsilon, delta, relation)
@@ -231,10 +232,10 @@ def plan(
         _outlook(mechanism, promise, n_rows, n_columns, count, center)
         for mechanism in ("dense", "pairs")
     )
-    return Plan(n_rows, n_columns, count, promise, center, outlooks)
+    return Forecast(n_rows, n_columns, count, promise, center, outlooks)
 
 
-def _local_plan(n_people: int, n_columns: int, epsilon: float, delta: float | None) -> Plan:
+def _local_forecast(n_people: int, n_columns: int, epsilon: float, delta: float | None) -> Forecast:
     promise: ApproxDP | PureDP = (
         PureDP(epsilon, Neighbors.LOCAL)
         if delta is None
@@ -245,7 +246,7 @@ def _local_plan(n_people: int, n_columns: int, epsilon: float, delta: float | No
         _outlook(mechanism, promise, n_people, n_columns, n_columns, "public")
         for mechanism in mechanisms
     )
-    return Plan(n_people, n_columns, n_columns, promise, "public", outlooks)
+    return Forecast(n_people, n_columns, n_columns, promise, "public", outlooks)
 
 
 def _local_outlook(

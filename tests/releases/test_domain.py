@@ -25,7 +25,7 @@ def dense(missing):
 
 
 def pairs(missing):
-    return dpcov.release(ROWS, mechanism="pairs", max_pairs=3, missing=missing, **BUDGET)
+    return dpcov.release_pairs(ROWS, max_pairs=3, missing=missing, **BUDGET)
 
 
 def collected(missing):

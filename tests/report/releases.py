@@ -6,6 +6,7 @@ import numpy as np
 
 import dpcov
 from dpcov.errors import NothingDetectableWarning
+from either import release
 
 
 def table(n_rows=4000, n_columns=5):
@@ -16,15 +17,11 @@ def table(n_rows=4000, n_columns=5):
 
 def dense(**options):
     stated = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 4.0} | options
-    return dpcov.release(table(), **stated)
+    return release(table(), **stated)
 
 
 def learned():
-    return dense(center="private", scales="private", row_norm=dpcov.PrivateRadius(share=0.3))
-
-
-def sphere():
-    return dense(heavy_tails=True, center="differences")
+    return dense(row_norm=None)
 
 
 def persons():
@@ -33,7 +30,7 @@ def persons():
 
     frame = pd.DataFrame(rows).assign(patient=np.arange(4000) // 2)
     return dpcov.release(
-        frame, epsilon=1.0, delta=1e-6, row_norm=4.0, unit="patient", rows_per_unit=2
+        frame, epsilon=1.0, delta=1e-6, row_norm=4.0, privacy_unit="patient", rows_per_unit=2
     )
 
 
@@ -43,11 +40,11 @@ def facts():
 
 
 def pairs():
-    return dense(mechanism="pairs", max_pairs=3, row_norm=None)
+    return dense(max_pairs=3, row_norm=None)
 
 
 def pairs_with_variances():
-    return dense(mechanism="pairs", max_pairs=3, row_norm=4.0, cell_bound=3.0)
+    return dense(max_pairs=3, row_norm=4.0, cell_bound=3.0)
 
 
 def collected(mechanism="cap"):
@@ -75,7 +72,6 @@ def hopeless():
 ALL = [
     dense,
     learned,
-    sphere,
     persons,
     facts,
     pairs,

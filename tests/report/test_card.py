@@ -92,7 +92,7 @@ def test_gaussian_steps_alone_have_a_mu():
 
 def test_what_was_learned_is_told_from_what_was_stated():
     learned, stated = (card_of(make())["reading"] for make in (releases.learned, releases.facts))
-    assert (learned["scales"], stated["scales"]) == ("learned and paid for", "stated")
+    assert (learned["scales"], stated["scales"]) == ("none", "stated")
     assert (learned["row_norm_is"], stated["row_norm_is"]) == ("learned and paid for", "stated")
     assert (learned["missing_cells"], stated["missing_cells"]) == ("refuse", "center")
 

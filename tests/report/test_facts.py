@@ -3,7 +3,6 @@ from functools import cache
 
 import pytest
 
-import dpcov
 from dpcov.privacy import event_to_dict
 from dpcov.releases import PairsProvenance, Provenance
 from dpcov.report import make_card
@@ -23,8 +22,7 @@ PLACES = {
     "missing": "reading missing_cells",
     "rows_per_unit": "guarantee privacy_unit rows_per_unit",
     "cap": "mechanism constants cap",
-    "constant": "mechanism constants mean_cell",
-    "trace": "mechanism constants mean_squared_norm",
+    "constant": "mechanism constants mean_constant",
     "max_pairs": "mechanism constants max_pairs",
     "selection_scale": "mechanism noise 0 value",
     "events": "mechanism events",
@@ -78,7 +76,7 @@ def test_every_number_of_a_card_that_is_set_is_in_the_tables(make):
     )
     reading, constants = card["reading"], card["mechanism"]["constants"]
     numbers = [reading["row_norm"], reading["cell_bound"], constants["max_pairs"]]
-    numbers += [constants["mean_cell"], constants["mean_squared_norm"]]
+    numbers.append(constants["mean_constant"])
     assert all(f"{number:.6g}" in shown for number in numbers if number is not None)
     assert all(f"{noise['value']:.3g}" in shown for noise in card["mechanism"]["noise"])
     assert all(event["name"] in shown for event in card["mechanism"]["events"])
@@ -112,33 +110,37 @@ def test_noise_is_said_to_be_in_scaled_units_when_columns_were_scaled():
 
 
 def test_scales_that_were_learned_are_not_called_public():
-    estimate = scaled_estimate_of(
-        truth_of(3), center="public", scales="private", row_norm=dpcov.PrivateRadius()
-    )
-    listed = dict(what_was_released(card_of(estimate)))
-    assert "learned and paid for" in listed["units"]
+    card = card_of(scaled_estimate_of(truth_of(3)))
+    card["reading"]["scales"] = "learned and paid for"
+    assert "learned and paid for" in dict(what_was_released(card))["units"]
+
+
+def test_a_row_norm_that_was_learned_is_not_called_public():
+    listed = dict(what_was_released(made(releases.learned)[1]))
     assert listed["rows clipped to norm"].endswith("learned and paid for")
 
 
 @pytest.mark.parametrize(
-    ("center", "about"),
-    [("public", "stated centers"), ("private", "a mean"), ("differences", "differences of rows")],
+    ("make", "about", "has_constant"),
+    [
+        (releases.dense, "about a mean", True),
+        (releases.collected, "about zero", False),
+        (releases.pairs, "signs of differences of rows", False),
+    ],
 )
-def test_what_the_moments_are_about_is_said(center, about):
-    card = card_of(scaled_estimate_of(truth_of(3), center=center))
+def test_what_was_released_is_about_something(make, about, has_constant):
+    _, card = made(make)
     assert about in dict(what_was_released(card))["released"]
-    assert ("constant cell of a row, on the grid" in dict(provenance(card))) == (
-        center == "private"
-    )
+    assert ("constant of each row, on the grid" in dict(provenance(card))) == has_constant
 
 
 def test_differences_say_how_many_terms_an_average_has():
-    card = card_of(scaled_estimate_of(truth_of(3), center="differences", n_rows=5001))
-    assert dict(what_was_released(card))["terms in each average"] == "2,500"
+    _, card = made(releases.pairs)
+    assert dict(what_was_released(card))["terms in each average"] == "2,000"
 
 
 def test_a_released_mean_says_its_noise():
-    estimate = scaled_estimate_of(truth_of(3), center="private")
+    estimate = scaled_estimate_of(truth_of(3))
     stated = dict(what_was_released(card_of(estimate)))["noise of a mean"]
     scale = estimate.release.noise_scale.mean
     assert stated == f"rounded Gaussian, standard deviation {scale:.3g}"

@@ -39,7 +39,12 @@ def small():
 
 def people():
     rows = np.column_stack([np.arange(2000) // 2, releases.table(2000, 2)])
-    stated = {"unit": "x0", "rows_per_unit": 2, "missing": "center", "neighbors": "add-remove"}
+    stated = {
+        "privacy_unit": "x0",
+        "rows_per_unit": 2,
+        "missing": "center",
+        "neighbors": "add-remove",
+    }
     release = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=4.0, **stated)
     return release.estimate(level=1.0, rule="soft", psd="clip")
 

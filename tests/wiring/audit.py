@@ -7,7 +7,15 @@ import dpcov
 from dpcov.errors import InputError, ParameterError
 from dpcov.privacy import Gaussian, Selection
 from wiring import account, reading
-from wiring.choices import ALWAYS, SIZE, candidates, handed_over, keywords, rows_that_count
+from wiring.choices import (
+    ALWAYS,
+    SIZE,
+    candidates,
+    function,
+    handed_over,
+    keywords,
+    rows_that_count,
+)
 from wiring.watching import EndlessError
 
 SLACK = 0.02  # the share of delta that may stay unspent: 64 cells, and scales of 32 bits
@@ -34,7 +42,7 @@ def release(watch, options, row, answers=None, *, alone=False):
     """Return the release and what passed the door."""
     watch.begin(answers)
     try:
-        made = dpcov.release(handed_over(row, options, alone=alone), **keywords(options))
+        made = function(options)(handed_over(row, options, alone=alone), **keywords(options))
     except (ParameterError, InputError) as refusal:
         raise RefusedError(str(refusal)) from None
     return made, watch.draws
@@ -121,8 +129,8 @@ def _grouped(draws, expected):
 def _promised(made, options):
     """Compare what the release says of itself with what was asked for."""
     promise = made.provenance.calibrated_for
-    stated = (promise.epsilon, promise.delta, promise.neighbors.value, promise.unit)
-    unit = keywords(options).get("unit")
+    stated = (promise.epsilon, promise.delta, promise.neighbors.value, promise.privacy_unit)
+    unit = keywords(options).get("privacy_unit")
     if stated != (ALWAYS["epsilon"], ALWAYS["delta"], options["neighbors"], unit):
         yield "promise", "the promise is not the one that was asked for"
     if promise.complete is not (options["missing"] == "refuse"):

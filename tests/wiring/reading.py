@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-MOST_STREAM_ROWS = 4_000_000
+MOST_STREAM_ROWS = 3_800_000
 SUM_BITS = 62  # exact sums stay below 2^62 (P7)
 
 
@@ -30,15 +30,19 @@ class Expected:
 
 def steps(options, *, n_rows, size, pairs):
     """Return the steps that a release with these options must have, in order."""
-    expected = _pairs(options, n_rows, size) if pairs else _dense(options, n_rows, size)
-    if (
-        isinstance(options["columns"], dict)
-        and "lower" in options["columns"]["x1"]
-        and (pairs or options["center"] == "differences")
-    ):
+    if not pairs:
+        return _dense(options, n_rows, size)
+    expected = _pairs(options, n_rows, size)
+    if _bounds(options):
         # Bounds do not let the person's row outweigh the one that it is paired with.
         expected = [replace(step, nearly=0.5) for step in expected]
     return expected
+
+
+def _bounds(options):
+    """Return how many columns have two bounds, and how many have one: None are infinite."""
+    facts = options["columns"] if isinstance(options["columns"], dict) else {}
+    return [None not in stated for stated in facts.values() if isinstance(stated, tuple)]
 
 
 def _people(options):
@@ -58,28 +62,18 @@ def _bits(n_rows, options, constant_share=0.0):
 
 
 def _dense(options, n_rows, size):
-    """P1, P17, P18, P19, P20: B = 4^b is the largest squared norm of a row on the grid."""
-    m, apart = _people(options), _apart(options)
-    mean = options["center"] == "private"
-    largest = 4 ** _bits(n_rows, options)
+    """P1, P17, P18, P20: B = 4^b is the largest squared norm of a row on the grid."""
+    m = _people(options)
     expected = []
-    if not isinstance(options["row_norm"], float | None):
+    # The corner of bounds is short where they give the scales; otherwise it is learned.
+    if options["row_norm"] is None and sum(_bounds(options)) < size:
         expected.append(Expected("radius", "selection", 1, m, nearly=1.0))
-    if options["scales"] == "private":
-        expected.append(Expected("scales", "gaussian", size, m * apart * largest))
-        expected.append(Expected("radius in these scales", "selection", 1, m, nearly=1.0))
-    if options["heavy_tails"]:
-        # A difference is 0 for one row alone, which is not among those that are tried.
-        nearly = 0.9 if options["center"] == "differences" else 0.99
-        expected.append(Expected("trace", "gaussian", 1, m * largest, nearly))
-    moments = m * apart * largest
-    if mean:
-        largest = 4 ** _bits(n_rows, options, constant_share=0.1)
-        constant = math.isqrt(largest // 10)
-        moments = m * math.sqrt(2) * (largest + constant**2)
-        if options["neighbors"] == "add-remove":
-            moments = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
-    expected.append(Expected("moments", "moments", size + mean, moments))
+    largest = 4 ** _bits(n_rows, options, constant_share=0.1)
+    constant = math.isqrt(largest // 10)
+    moments = m * math.sqrt(2) * (largest + constant**2)
+    if options["neighbors"] == "add-remove":
+        moments = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
+    expected.append(Expected("moments", "moments", size + 1, moments))
     return expected
 
 

@@ -8,46 +8,46 @@ import pytest
 
 from dpcov.privacy import adaptive, gaussian
 from wiring.audit import audit, audit_rare
-from wiring.choices import CORE, RADIUS, SIDES
+from wiring.choices import CORE, SIDES
 from wiring.planting import plant
 from wiring.watching import Watch
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-DENSE = "mechanisms.dense:_Steps."
+DENSE = "mechanisms.dense:"
 SENSITIVITY = "privacy.sensitivity:squared_moment_sensitivity"
 PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_norm": 1.0}
 UNITS = {"rows_per_unit": 3}
-PAIRS = {"mechanism": "pairs", "max_pairs": 2, "row_norm": 1.0}
-SCALES = {"row_norm": RADIUS, "scales": "private"}
+PAIRS = {"max_pairs": 2, "row_norm": 1.0}
+LEARNED = {"row_norm": None}
 LESS = {"neighbors": "add-remove"}
 
 # Name: where, what stands there, what is planted, and options under which it shows.
 BUGS = {
     # Found by planting bugs by hand; nothing noticed them.
-    "heavy tails with several rows of a person paid as one": (
-        DENSE + "_release",
-        "rows_per_unit=options.rows_per_unit",
-        "rows_per_unit=1 if trace else options.rows_per_unit",
-        {"heavy_tails": True} | UNITS,
+    "several rows of a person paid as one": (
+        DENSE + "DenseOptions.calibrate",
+        "rows_per_unit=self.rows_per_unit",
+        "rows_per_unit=1",
+        UNITS,
     ),
-    "a private mean with several rows of a person paid as one": (
-        DENSE + "_release",
-        "rows_per_unit=options.rows_per_unit",
-        "rows_per_unit=1 if options.center == 'private' else options.rows_per_unit",
-        {"center": "private"} | UNITS,
+    "several rows of a person paid as one after a radius": (
+        DENSE + "DenseOptions.calibrate",
+        "rows_per_unit=self.rows_per_unit",
+        "rows_per_unit=1 if self.learns_radius else self.rows_per_unit",
+        LEARNED | UNITS,
     ),
-    "pairs without rows_per_unit in the plan": (
-        "mechanisms.door:_release_pairs",
-        "        rows_per_unit=stated.rows_per_unit,\n",
+    "pairs without rows_per_unit in the calibration": (
+        "mechanisms.strongest_pairs:_Stated.calibrate",
+        "        rows_per_unit=request.rows_per_unit,\n",
         "",
         PAIRS | UNITS | {"center": "public"},
     ),
-    "private scales paid as add-remove": (
-        DENSE + "_sum_squares",
-        "neighbors=self._promise.neighbors",
-        "neighbors=type(self._promise.neighbors).ADD_REMOVE",
-        SCALES,
+    "moments that are replaced paid as removed": (
+        "mechanisms.second_moment:calibrate_moments",
+        "            promise.neighbors,\n",
+        "            type(promise.neighbors).ADD_REMOVE,\n",
+        {},
     ),
     "pairs selected with two thirds of the noise": (
         "mechanisms.pairs:release_co_movement",
@@ -56,83 +56,59 @@ BUGS = {
         PAIRS,
     ),
     # The wiring of the dense mechanism.
-    "a trace with several rows of a person paid as one": (
-        DENSE + "_sum_squares",
-        "rows_per_unit=self._options.rows_per_unit",
-        "rows_per_unit=1 if total else self._options.rows_per_unit",
-        {"heavy_tails": True} | UNITS,
-    ),
-    "scales with several rows of a person paid as one": (
-        DENSE + "_sum_squares",
-        "rows_per_unit=self._options.rows_per_unit",
-        "rows_per_unit=self._options.rows_per_unit if total else 1",
-        SCALES | UNITS,
-    ),
-    "a trace paid from the share of the moments": (
-        DENSE + "_sum_squares",
-        "self._budget.multipliers[name]",
-        "self._budget.multipliers['moments']",
-        {"heavy_tails": True},
-    ),
-    "moments with all of the budget beside other steps": (
-        DENSE + "_release",
-        'multiplier=self._budget.multipliers["moments"]',
+    "moments with all of the budget beside a radius": (
+        DENSE + "DenseOptions.calibrate",
+        'multiplier=self.budget().multipliers["moments"]',
         "multiplier=None",
-        SCALES,
+        LEARNED,
+    ),
+    "moments without a mean": (
+        DENSE + "DenseOptions.calibrate",
+        "with_mean=True",
+        "with_mean=False",
+        {},
     ),
     "a radius chosen with twice its range": (
-        DENSE + "_radius",
-        "selection_range=self._budget.selection_range",
-        "selection_range=2 * self._budget.selection_range",
-        {"row_norm": RADIUS},
+        DENSE + "_Steps._learn_radius",
+        "selection_range=width",
+        "selection_range=2 * width",
+        LEARNED,
     ),
     "a radius that forgets how many rows a person has": (
-        DENSE + "_radius",
-        "rows_per_unit=self._options.rows_per_unit",
+        DENSE + "_Steps._learn_radius",
+        "rows_per_unit=per_unit",
         "rows_per_unit=1",
-        {"row_norm": RADIUS} | UNITS,
-    ),
-    "a second radius that is not counted": (
-        "mechanisms.dense:DenseOptions.selections",
-        "(1 + self.private_scales)",
-        "1",
-        SCALES,
+        LEARNED | UNITS,
     ),
     "a radius that is scored twice as steeply": (
         "mechanisms.radius:choose_radius",
         "scores = n_rows - np",
         "scores = 2 * n_rows - 2 * np",
-        {"row_norm": RADIUS},
+        LEARNED,
     ),
     "a range taken for a sensitivity": (
         "mechanisms.radius:choose_radius",
         "2 * rows_per_unit / selection_range",
         "rows_per_unit / selection_range",
-        {"row_norm": RADIUS},
-    ),
-    "all steps with the whole budget": (
-        "mechanisms.budget:split_budget",
-        "whole / math.sqrt(weight)",
-        "whole",
-        {"heavy_tails": True},
+        LEARNED,
     ),
     "selections for nothing": (
         "mechanisms.budget:split_budget",
         "selections=selections,",
         "selections=0,",
-        {"row_norm": RADIUS},
+        LEARNED,
     ),
     "shares that do not add up to one": (
         "mechanisms.budget:split",
-        "weight / whole",
-        "weight",
-        {"heavy_tails": True, "shares": SIDES["shares"][1]},
+        "weights[step] / whole",
+        "weights[step]",
+        {"shares": SIDES["shares"][1]},
     ),
     "a listed selection of half its range": (
         "mechanisms.budget:Budget.selection",
         "self.selection_range",
         "self.selection_range / 2",
-        {"row_norm": RADIUS},
+        LEARNED,
     ),
     "a listed multiplier that is twice as large": (
         "mechanisms.budget:Budget.gaussian",
@@ -151,18 +127,6 @@ BUGS = {
         "width, count)",
         "width, count - 1)",
         PAIRS,
-    ),
-    "squares whose rows of a person count by their root": (
-        "mechanisms.squares:plan_squares",
-        "rows_per_unit**2",
-        "rows_per_unit",
-        {"heavy_tails": True} | UNITS,
-    ),
-    "a trace paid for half of a row": (
-        "mechanisms.squares:plan_squares",
-        "unit = 1 if total",
-        "unit = Fraction(1, 4) if total",
-        {"heavy_tails": True},
     ),
     "too little noise off the diagonal": (
         "exact.scales:frobenius_scales",
@@ -194,13 +158,13 @@ BUGS = {
         SENSITIVITY,
         "(squared_norm + constant**2) ** 2",
         "squared_norm**2",
-        {"center": "private"},
+        {},
     ),
     "one of two products with the constant forgotten": (
         SENSITIVITY,
         "2 * constant**2)",
         "constant**2)",
-        {"center": "private"} | LESS,
+        LESS,
     ),
     "rows of a person that count by their root": (
         SENSITIVITY,
@@ -237,13 +201,13 @@ BUGS = {
         "privacy.adaptive:adaptive_scale",
         "if selections == 0:",
         "if selections <= 1:",
-        {"row_norm": RADIUS},
+        LEARNED,
     ),
     "losses of selections cut in half": (
         "privacy.adaptive:_losses",
         "place * step - reach",
         "(place * step - reach) / 2",
-        {"row_norm": RADIUS},
+        LEARNED,
     ),
     # The pairs mechanism.
     "sums on a grid that is finer than their noise": (
@@ -291,16 +255,10 @@ BUGS = {
         {"missing": "center"},
     ),
     "one more row of a person than is paid for": (
-        "sensitive.tables.units:rows_of_units",
+        "sensitive.tables.privacy_units:rows_of_units",
         "before == most",
         "before > most",
         UNITS,
-    ),
-    "rows in two differences": (
-        "sensitive.tables.differences:DifferenceSource.blocks",
-        "rows[pairs : 2 * pairs]",
-        "rows[1 : pairs + 1]",
-        {"center": "differences"},
     ),
     "rows in the signs of two differences": (
         "sensitive.tables.differences:DifferenceSource.blocks",
@@ -318,7 +276,7 @@ BUGS = {
         "sensitive.sums.norm_counts:NormKernel.sum_over",
         "cells += np",
         "cells += 2 * np",
-        {"row_norm": RADIUS},
+        LEARNED,
     ),
     "a promise for all tables where some are refused": (
         "releases.published:state_domain",
@@ -327,7 +285,7 @@ BUGS = {
         {},
     ),
     "another relation than was asked for": (
-        "mechanisms.door:release",
+        "mechanisms.door:Request.of",
         "_central(neighbors)",
         "Neighbors.ADD_REMOVE",
         {},
@@ -340,26 +298,7 @@ RARE_BUGS = {
         "mechanisms.radius:choose_radius",
         "counts.radii[place[0]]",
         "counts.radii[min(place[0], int(np.searchsorted(within, n_rows)))]",
-        {"row_norm": RADIUS},
-    ),
-    "a trace that is drawn until it is positive": (
-        "mechanisms.squares:release_trace",
-        "    noisy = int(add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])\n",
-        "    noisy = -1\n    while noisy <= 0:\n        noisy = int("
-        "add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])\n",
-        {"heavy_tails": True},
-    ),
-    "the exact trace where the noisy one is not positive": (
-        "mechanisms.squares:release_trace",
-        "max(noisy, plan.scale)",
-        "max(noisy if noisy > 0 else int(sums.sums.sum()), plan.scale)",
-        {"heavy_tails": True},
-    ),
-    "no noisy trace where there is nothing to add up": (
-        "mechanisms.squares:release_trace",
-        "max(noisy, plan.scale)",
-        "(max(noisy, plan.scale) if sums.sums.any() else plan.scale)",
-        {"heavy_tails": True},
+        LEARNED,
     ),
     "exact squares where the noisy ones are negative": (
         "mechanisms.second_moment:_noisy_average",

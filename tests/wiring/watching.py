@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import dpcov.mechanisms.door  # noqa: F401  # all that draws must be loaded before it is watched
+# All that draws must be loaded before it is watched.
+import dpcov.mechanisms.covariance
+import dpcov.mechanisms.strongest_pairs  # noqa: F401
 from dpcov.mechanisms import noise
 
 MOST_DRAWS = 20  # several times what any release needs

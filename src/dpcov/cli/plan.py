@@ -10,7 +10,7 @@ from rich.table import Table
 
 import dpcov
 from dpcov.cli.options import Epsilon, Json
-from dpcov.cli.terminal import guarded, new_console, print_json
+from dpcov.cli.terminal import guarded, in_options, new_console, print_json
 
 __all__ = ["plan"]
 
@@ -28,7 +28,7 @@ def plan(
     delta: Annotated[
         float | None, typer.Option(help="Well below 1 / rows. Reports of cap need none.")
     ] = None,
-    pairs: Annotated[
+    max_pairs: Annotated[
         int | None,
         typer.Option(help="Pairs that would be released.", show_default="as many as columns"),
     ] = None,
@@ -42,7 +42,7 @@ def plan(
 ) -> None:
     """Say what can be learned, before any data is touched.
 
-    Example: dpcov plan --rows 20000 --columns 300 --epsilon 1 --delta 1e-6 --pairs 200
+    Example: dpcov plan --rows 20000 --columns 300 --epsilon 1 --delta 1e-6 --max-pairs 200
     """
     with guarded():
         made = dpcov.plan(
@@ -50,7 +50,7 @@ def plan(
             p=columns,
             epsilon=epsilon,
             delta=delta,
-            max_pairs=pairs,
+            max_pairs=max_pairs,
             neighbors=neighbors.value,
         )
         needed = None if correlation is None else made.rows_needed(correlation)
@@ -62,21 +62,19 @@ def plan(
         console.print(_table(made))
         console.print(_advice(made))
         console.print(
-            "For columns of equal variance about a known center, rows clipped at their usual "
-            "length, one row for each person. Wider bounds and several rows per person show less."
+            "For columns of equal variance, rows clipped at their usual length, one row for each "
+            "person. Wider bounds, a learned row norm and several rows per person show less."
         )
         if needed is not None:
             console.print(f"A correlation of {correlation:g} takes {needed:,} rows.")
 
 
-def _advice(made: dpcov.Plan) -> str:
-    """Return the advice with the options of the command in it."""
-    return made.advice.replace(
-        f"Use mechanism='pairs' with max_pairs={made.max_pairs}", f"Use --pairs {made.max_pairs}"
-    ).replace("Use mechanism='dense'", "Release all pairs, without --pairs")
+def _advice(made: dpcov.Forecast) -> str:
+    """Return the advice with the commands and their options in it."""
+    return in_options(made.advice.replace(" with max_pairs=", " --max-pairs "))
 
 
-def _table(made: dpcov.Plan) -> Table:
+def _table(made: dpcov.Forecast) -> Table:
     table = Table()
     table.add_column("mechanism")
     for heading in ("noise", "shown 1 in 2", "shown 9 in 10"):
@@ -95,7 +93,7 @@ def _shown(correlation: float) -> str:
     return f"{correlation:.3g}" if correlation <= 1 else "none"
 
 
-def _for_machines(made: dpcov.Plan, needed: int | None) -> dict[str, object]:
+def _for_machines(made: dpcov.Forecast, needed: int | None) -> dict[str, object]:
     def shown(correlation: float) -> float | None:
         return correlation if correlation <= 1 else None
 

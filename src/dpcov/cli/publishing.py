@@ -13,6 +13,7 @@ from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
+from dpcov.mechanisms.door import refused_for_free
 from dpcov.parameters import check_number
 from dpcov.releases import AnyRelease
 from dpcov.report.card import check_date
@@ -42,26 +43,29 @@ def publish(
     `sources` are the paths that `make` reads. With `spends=False` it only adds up what was paid
     for elsewhere.
     """
-    check_date(identity.date)
+    begun: list[bool] = []
     drawn: list[AnyRelease] = []
 
     def spend() -> Any:
         if force and spends:
             _warn_of_the_release_before(out)
+        begun.append(True)  # from here on `make` says itself whether something was spent
         drawn.append(make())
         return drawn[0].estimate()
 
-    write_and_say(
-        spend,
-        out,
-        identity,
-        sources=sources,
-        fdr=fdr,
-        force=force,
-        as_json=as_json,
-        quiet=quiet,
-        is_spent=lambda: spends and bool(drawn),
-    )
+    with refused_for_free(lambda: bool(begun) or not spends):
+        check_date(identity.date)
+        write_and_say(
+            spend,
+            out,
+            identity,
+            sources=sources,
+            fdr=fdr,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+            is_spent=lambda: spends and bool(drawn),
+        )
 
 
 def write_and_say(

@@ -14,9 +14,9 @@ from dpcov.parameters import check_number
 from dpcov.privacy import ApproxDP, Gaussian, Selection
 from dpcov.privacy.adaptive import LARGEST_RANGE, adaptive_scale
 
-__all__ = ["GAUSSIAN_SHARES", "Budget", "split", "split_budget"]
+__all__ = ["GAUSSIAN_SHARES", "Budget", "check_shares", "split", "split_budget"]
 
-GAUSSIAN_SHARES = {"moments": 0.8, "scales": 0.15, "trace": 0.05}
+GAUSSIAN_SHARES = {"moments": 1.0}
 """Relative shares of the Gaussian steps; those of steps that are not taken go to the others."""
 
 
@@ -66,7 +66,7 @@ def split_budget(
     selection_share : float
         The share of epsilon that the ranges of all selections add up to.
     gaussians : sequence of str
-        The Gaussian steps: ``"moments"``, and possibly ``"scales"`` and ``"trace"``.
+        The Gaussian steps: those of `GAUSSIAN_SHARES` that are taken.
     shares : mapping, optional
         Relative shares of these; by default `GAUSSIAN_SHARES`.
 
@@ -105,22 +105,29 @@ def split(
 
     Examples
     --------
-    >>> split(["moments", "scales"], {"moments": 0.8, "scales": 0.2, "trace": 0.1}, None)
-    {'moments': 0.8, 'scales': 0.2}
+    >>> split(["selection", "values"], {"selection": 2, "values": 2, "variances": 1}, None)
+    {'selection': 0.5, 'values': 0.5}
     """
-    stated = defaults if shares is None else shares
+    weights = check_shares(defaults, shares)
+    whole = sum(weights[step] for step in taken)
+    return {step: weights[step] / whole for step in taken}
+
+
+def check_shares(
+    defaults: Mapping[str, float], shares: Mapping[str, float] | None
+) -> dict[str, float]:
+    """Return the relative share of every step, as stated or by default; or refuse."""
+    stated = {} if shares is None else shares
     if not isinstance(stated, Mapping) or not set(stated) <= set(defaults):
         raise ParameterError(f"shares must be a mapping that names {', '.join(defaults)}.")
-    weights = {
+    return {
         step: check_number(
             f"share of {step}",
-            stated.get(step, defaults[step]),
+            stated.get(step, default),
             low=1e-6,
             high=1e6,
             open_low=False,
             advice="Every step that is taken needs a share.",
         )
-        for step in taken
+        for step, default in defaults.items()
     }
-    whole = sum(weights.values())
-    return {step: weight / whole for step, weight in weights.items()}

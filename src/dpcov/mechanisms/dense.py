@@ -1,8 +1,7 @@
-"""The dense mechanism: all second moments, and what must be learned before them.
+"""The dense mechanism: all second moments, and a row norm before them if none is known.
 
-Owns the order of the steps: a radius, scales, a radius in these scales, a trace, the
-moments. Each step is planned from facts that are public or that an earlier step paid for,
-and reads the rows once.
+Owns the order of the steps. Each is calibrated from facts that are public or that an earlier
+step paid for, and reads the rows once.
 """
 
 from __future__ import annotations
@@ -14,24 +13,14 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import InputError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.budget import Budget, split_budget
-from dpcov.mechanisms.differences import draw_pairing
-from dpcov.mechanisms.radius import PrivateRadius, choose_radius
-from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
-from dpcov.mechanisms.squares import (
-    SquaresPlan,
-    plan_squares,
-    release_mean_squares,
-    release_trace,
-    scales_for,
-)
+from dpcov.mechanisms.radius import RADIUS_SHARE, candidates, check_rows, choose_radius
+from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
 from dpcov.privacy import ApproxDP, Event
 from dpcov.releases import Release
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.sums.norm_counts import NormKernel
-from dpcov.sensitive.sums.square_sums import SquareKernel, SquareSums
 from dpcov.sensitive.tables import MAX_STREAM_ROWS, Rows
-from dpcov.sensitive.tables.differences import DifferenceSource
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 __all__ = ["DenseOptions", "release_dense"]
@@ -39,81 +28,61 @@ __all__ = ["DenseOptions", "release_dense"]
 
 @dataclass(frozen=True)
 class DenseOptions:
-    """What a caller asks of the dense mechanism, checked.
+    """What a caller asks of the dense mechanism. All of it is public."""
 
-    Parameters
-    ----------
-    row_norm : float or PrivateRadius
-        Known, or to be paid for.
-    center : {"public", "private", "differences"}
-        What the moments are about.
-    private_scales : bool
-        Whether to learn what counts as one in each column.
-    target : {"covariance", "correlation"}
-        For which error the learned scales are best.
-    heavy_tails : bool
-        Whether rows are brought to a sphere, and their trace learned.
-    shares : mapping or None
-        Relative shares of the Gaussian steps.
-    rows_per_unit : int
-        How many rows one person has at most.
-    missing : Missing
-        The rule for missing cells.
-    """
-
-    row_norm: float | PrivateRadius
-    center: str
-    private_scales: bool
-    target: str
-    heavy_tails: bool
+    promise: ApproxDP
+    row_norm: float | None
     shares: Mapping[str, float] | None
     rows_per_unit: int
     missing: Missing
 
     @property
+    def learns_radius(self) -> bool:
+        """Whether the row norm is to be learned, and paid for."""
+        return self.row_norm is None
+
+    @property
     def passes(self) -> int:
         """How often the rows are read."""
-        return self.selections + len(self.gaussians)
+        return 1 + self.learns_radius
 
-    @property
-    def selections(self) -> int:
-        """How many radii are chosen."""
-        return (1 + self.private_scales) * isinstance(self.row_norm, PrivateRadius)
+    def budget(self) -> Budget:
+        """Return what each step may cost."""
+        return split_budget(
+            self.promise,
+            selections=int(self.learns_radius),
+            selection_share=RADIUS_SHARE,
+            gaussians=["moments"],
+            shares=self.shares,
+        )
 
-    @property
-    def gaussians(self) -> list[str]:
-        """The Gaussian steps, in order."""
-        scales = ["scales"] if self.private_scales else []
-        return [*scales, *(["trace"] if self.heavy_tails else []), "moments"]
+    def calibrate(self, *, n_rows: int, row_norm: float) -> MomentsCalibration:
+        """Return grid and noise of the moments."""
+        return calibrate_moments(
+            promise=self.promise,
+            n_rows=n_rows,
+            row_norm=row_norm,
+            multiplier=self.budget().multipliers["moments"],
+            with_mean=True,
+            rows_per_unit=self.rows_per_unit,
+        )
+
+    def check(self) -> None:
+        """Refuse what no table could have, before one is opened: calibrate for a long one."""
+        norm = 1.0 if self.row_norm is None else self.row_norm
+        self.calibrate(n_rows=MAX_STREAM_ROWS, row_norm=norm)
 
 
 def release_dense(
     source: Rows,
     reading: Reading,
-    promise: ApproxDP,
     options: DenseOptions,
     *,
     engine: Engine,
     stream: RandomStream,
 ) -> Release:
-    """Read the rows as often as it takes, and release their second moments.
-
-    Parameters
-    ----------
-    source : Rows
-        Raw rows.
-    reading : Reading
-        How cells are read.
-    promise : ApproxDP
-        What all steps together pay for.
-    options : DenseOptions
-        Which steps there are.
-    engine : Engine
-        Who adds up the rows.
-    stream : RandomStream
-        Where all randomness comes from.
-    """
-    return _Steps(source, reading, promise, options, engine, stream).run()
+    """Read the rows as often as it takes, and release their second moments about their mean."""
+    return _Steps(source, reading, options, engine, stream).run()
 
 
 class _Steps:
@@ -123,124 +92,53 @@ class _Steps:
         self,
         source: Rows,
         reading: Reading,
-        promise: ApproxDP,
         options: DenseOptions,
         engine: Engine,
         stream: RandomStream,
     ) -> None:
-        self._source, self._reading, self._options = source, reading, options
-        self._promise, self._engine, self._stream = promise, engine, stream
-        self._budget = _budget(promise, options)
-        self._pairing: int | None = None
-        if options.center == "differences":
-            self._pairing = draw_pairing(stream, promise.neighbors, options.rows_per_unit)
+        self._rows, self._units = WorkingSource(source, reading), reading.units
+        self._options, self._engine, self._stream = options, engine, stream
+        self._budget = options.budget()
         self._events: list[Event] = []
         if source.n_rows is None and options.passes > 1:
             raise InputError(
-                f"This release reads the rows {options.passes} times, and X is a stream that can "
-                "be read only once. Write it to Parquet files and pass their folder; or state "
-                "row_norm= and public scales."
+                f"This release reads the rows {options.passes} times, and the table is a stream "
+                "that can be read only once. Write it to Parquet files and pass their folder; or "
+                "state row_norm=."
             )
 
     def run(self) -> Release:
-        options = self._options
-        first = options.row_norm
-        again = first.in_learned_scales() if isinstance(first, PrivateRadius) else first
-        for wish in (first, again) if options.private_scales else (first,):
-            if isinstance(wish, PrivateRadius):
-                wish.check_rows(self._n_terms, self._budget.selection_range, options.rows_per_unit)
-        row_norm = self._radius("radius", first)
-        if options.private_scales:
-            self._learn_scales(row_norm)
-            row_norm = self._radius("radius in these scales", again)
-        trace = self._learn_trace(row_norm) if options.heavy_tails else None
-        return self._release(row_norm, trace)
+        stated = self._options.row_norm
+        return self._release(self._learn_radius() if stated is None else stated)
 
     @property
-    def _rows(self) -> Rows:
-        """The rows in working units, or their differences."""
-        rows: Rows = WorkingSource(self._source, self._reading)
-        return rows if self._pairing is None else DifferenceSource(rows, self._pairing)
-
-    @property
-    def _n_terms(self) -> int:
-        """The number of rows or differences, or the most that a stream may turn out to have."""
+    def _n_rows(self) -> int:
+        """The number of rows, or the most that a stream may turn out to have."""
         found = self._rows.n_rows
         return MAX_STREAM_ROWS if found is None else found
 
-    def _radius(self, name: str, option: float | PrivateRadius) -> float:
-        if not isinstance(option, PrivateRadius):
-            return option
-        rows = self._rows
-        kernel = NormKernel(option.candidates(), len(rows.columns), self._options.missing)
-        counts = self._engine.run(name, rows, kernel)
-        self._events.append(self._budget.selection(name))
+    def _learn_radius(self) -> float:
+        width, per_unit = self._budget.selection_range, self._options.rows_per_unit
+        check_rows(self._n_rows, width, per_unit)
+        kernel = NormKernel(candidates(), len(self._rows.columns), self._options.missing)
+        counts = self._engine.run("radius", self._rows, kernel)
+        self._events.append(self._budget.selection("radius"))
         return choose_radius(
-            counts,
-            option,
-            selection_range=self._budget.selection_range,
-            stream=self._stream,
-            rows_per_unit=self._options.rows_per_unit,
+            counts, selection_range=width, stream=self._stream, rows_per_unit=per_unit
         )
 
-    def _learn_scales(self, row_norm: float) -> None:
-        sums, plan = self._sum_squares("scales", row_norm)
-        mean_squares, noise = release_mean_squares(sums, plan, self._stream)
-        factor = scales_for(mean_squares, noise, self._options.target)
-        self._reading = self._reading.rescaled(factor)
-
-    def _learn_trace(self, row_norm: float) -> float:
-        sums, plan = self._sum_squares("trace", row_norm, total=True)
-        return release_trace(sums, plan, self._stream)
-
-    def _sum_squares(
-        self, name: str, row_norm: float, *, total: bool = False
-    ) -> tuple[SquareSums, SquaresPlan]:
-        plan = plan_squares(
-            multiplier=self._budget.multipliers[name],
-            neighbors=self._promise.neighbors,
-            n_rows=self._n_terms,
-            row_norm=row_norm,
-            total=total,
-            rows_per_unit=self._options.rows_per_unit,
-        )
-        rows = self._rows
-        kernel = SquareKernel(len(rows.columns), plan.grid, self._options.missing)
-        self._events.append(self._budget.gaussian(name))
-        return self._engine.run(name, rows, kernel), plan
-
-    def _release(self, row_norm: float, trace: float | None) -> Release:
+    def _release(self, row_norm: float) -> Release:
         rows, options = self._rows, self._options
-        plan = calibrate_moments(
-            promise=self._promise,
-            n_rows=self._n_terms,
-            row_norm=row_norm,
-            multiplier=self._budget.multipliers["moments"],
-            with_mean=options.center == "private",
-            trace=trace,
-            rows_per_unit=options.rows_per_unit,
-        )
-        kernel = GramKernel(len(rows.columns), plan.grid, options.missing)
+        calibration = options.calibrate(n_rows=self._n_rows, row_norm=row_norm)
+        kernel = GramKernel(len(rows.columns), calibration.grid, options.missing)
         gram = self._engine.run("moments", rows, kernel)
         self._events.append(self._budget.gaussian("moments"))
         return release_gram(
             gram,
-            plan.for_rows(gram.n_rows),
+            calibration.for_rows(gram.n_rows),
             columns=rows.columns,
             stream=self._stream,
             events=tuple(self._events),
-            units=self._reading.working_units,
-            n_rows=None if self._pairing is None else self._source.n_rows,
+            units=self._units,
             missing=options.missing,
         )
-
-
-def _budget(promise: ApproxDP, options: DenseOptions) -> Budget:
-    radius = options.row_norm
-    return split_budget(
-        promise,
-        selections=options.selections,
-        selection_share=radius.share if isinstance(radius, PrivateRadius) else 0.0,
-        gaussians=options.gaussians,
-        shares=options.shares,
-    )

@@ -1,4 +1,4 @@
-"""Which promises differences of rows keep, for both mechanisms.
+"""Which promises differences of rows keep.
 
 Owns the rule and its refusals, which need no row, and the draw of the pairing. The differences
 themselves are `sensitive.tables.differences`.
@@ -39,8 +39,8 @@ def check_differences(
         )
     if rows_per_unit > 1:
         raise ParameterError(
-            "Several rows per unit and differences of rows do not go together: a person would be "
-            "in several differences. State centers."
+            "Several rows of a privacy unit and differences of rows do not go together: a person "
+            "would be in several differences. State centers."
         )
     if on_workers:
         raise ParameterError(
@@ -53,4 +53,4 @@ def check_differences(
 def draw_pairing(stream: RandomStream, neighbors: Neighbors, rows_per_unit: int) -> int:
     """Return the seed of a pairing for a promise that differences keep."""
     check_differences(neighbors, rows_per_unit=rows_per_unit)
-    return int(stream.words(1)[0])
+    return stream.spare_word()

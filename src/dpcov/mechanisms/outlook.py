@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from dpcov.detection import dense_detectable, pairs_detectable
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.mechanisms.second_moment import calibrate_moments
-from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.privacy import ApproxDP
 
 __all__ = [
     "Outlook",
     "best_shares",
-    "choose_mechanism",
     "dense_outlook",
     "pairs_outlook",
     "typical_row_norm",
@@ -32,7 +31,8 @@ class Outlook:
     Parameters
     ----------
     mechanism : str
-        Its name in `dpcov.release`.
+        ``"dense"`` is `dpcov.release`, ``"pairs"`` is `dpcov.release_pairs`; ``"cap"`` and
+        ``"gaussian"`` are reports of the local model.
     noise_scale : float
         The sd of the noise of an entry on the scale of correlations.
     shown_half, shown_most : float
@@ -55,7 +55,7 @@ def dense_outlook(
 ) -> Outlook:
     """Return what all second moments will show; `row_norm` is in sd of a column."""
     norm = typical_row_norm(n_columns) if row_norm is None else row_norm
-    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=norm)
+    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=norm, with_mean=True)
     noise = calibration.noise_scale.off_diagonal
     half, most = (
         dense_detectable(n_columns=n_columns, n_rows=n_rows, noise_scale=noise, power=power)
@@ -115,20 +115,3 @@ def best_shares(
 
     best = min((step / 20 for step in range(2, 19)), key=lambda s: (shown(s), abs(s - 0.5)))
     return {"selection": best, "values": round(1 - best, 2)}
-
-
-def choose_mechanism(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, differences: bool
-) -> str:
-    """Return the mechanism that shows the smaller correlation. Uses public facts alone."""
-    if differences and promise.neighbors is not Neighbors.REPLACE:
-        return "dense"  # differences of rows keep no other promise
-    dense = dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
-    pairs = pairs_outlook(
-        promise,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        max_pairs=max_pairs,
-        differences=differences,
-    )
-    return "pairs" if pairs.shown_half < dense.shown_half else "dense"

@@ -162,7 +162,7 @@ def calibrate_pairs(
         advice=f"{n_columns} columns have {all_pairs} pairs.",
     )
     if all_pairs == 0:
-        raise ParameterError("The pairs mechanism needs at least two columns.")
+        raise ParameterError("The pairs mechanism needs two columns or more; got 1 feature(s).")
     n_terms = n_rows // 2 if differences else n_rows
     taken = {
         "selection": count < all_pairs,

@@ -216,8 +216,8 @@ class Estimate(CovarianceEstimate):
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
         >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
-        >>> release.estimate().noise_floor == 4 * release.noise_scale.off_diagonal
-        True
+        >>> round(release.estimate().noise_floor / release.noise_scale.off_diagonal, 2)
+        4.0
         """
         return largest_of_noise(self.noise)
 

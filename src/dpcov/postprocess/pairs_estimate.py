@@ -122,7 +122,7 @@ class PairsEstimate(CovarianceEstimate):
         --------
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(4000, 9))
-        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=1)
+        >>> release = dpcov.release_pairs(rows, epsilon=1, delta=1e-6, max_pairs=1)
         >>> len(release.estimate().eigenvalues)
         9
         """

@@ -10,6 +10,7 @@ from dpcov.releases.release import (
     Release,
     cap_noise,
 )
+from dpcov.releases.saturation import BoundInUse
 
 AnyRelease = Release | PairsRelease
 
@@ -19,6 +20,7 @@ __all__ = [
     "PAIRS",
     "SECOND_MOMENT",
     "AnyRelease",
+    "BoundInUse",
     "NoiseScale",
     "PairsProvenance",
     "PairsRelease",

@@ -60,7 +60,6 @@ def _moment_facts(release: Release) -> Facts:
             "cap": _cap_facts(made.cap),
             "center": made.center,
             "constant": made.constant,
-            "trace": made.trace,
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
@@ -187,7 +186,7 @@ def _cap_facts(cap: Cap | None) -> Facts | None:
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:
     facts: Facts = {"epsilon": promise.epsilon, "neighbors": promise.neighbors.value}
     if isinstance(promise, ApproxDP):
-        facts |= {"delta": promise.delta, "unit": promise.unit}
+        facts |= {"delta": promise.delta, "privacy_unit": promise.privacy_unit}
     return facts
 
 

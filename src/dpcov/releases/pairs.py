@@ -125,7 +125,7 @@ class Variances:
 class PairsRelease(Published):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
 
-    Made by ``dpcov.release(..., mechanism="pairs")``, or read back by `Release.load`.
+    Made by `dpcov.release_pairs`, or read back by `Release.load`.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class PairsRelease(Published):
     >>> import numpy as np, dpcov
     >>> rows = np.random.default_rng(0).normal(size=(4000, 30))
     >>> rows[:, 1] += rows[:, 0]
-    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=5)
+    >>> release = dpcov.release_pairs(rows, epsilon=1, delta=1e-6, max_pairs=5)
     >>> release
     PairsRelease(5 of 435 pairs, 4000 rows × 30 columns, (1, 1e-06)-differential privacy, \
 replace-one neighbors)

@@ -115,7 +115,7 @@ def _next(events: list[Event], name: str, kind: type[Kind]) -> Kind:
     return event
 
 
-def _check_relation(center: str, promise: ApproxDP | PureDP, rows_per_unit: int) -> None:
+def _check_relation(center: str, promise: ApproxDP, rows_per_unit: int) -> None:
     """Differences of rows keep one promise alone."""
     if center == "differences" and (
         promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1
@@ -153,9 +153,9 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
 def _is_plain(release: Release) -> bool:
     """Whether nothing was learned or counted that only a table can give."""
     made = release.provenance
-    nothing = (made.center, made.constant, made.trace, made.rows_per_unit)
-    unit = getattr(made.calibrated_for, "unit", None)
-    return nothing == ("public", 0, None, 1) and unit is None and release.mean is None
+    nothing = (made.center, made.constant, made.rows_per_unit)
+    unit = getattr(made.calibrated_for, "privacy_unit", None)
+    return nothing == ("public", 0, 1) and unit is None and release.mean is None
 
 
 def _check_central(release: Release) -> None:
@@ -166,11 +166,8 @@ def _check_central(release: Release) -> None:
         made.center == "private"
     ):
         raise CorruptFileError("its mean is not that of its origin")
-    if made.constant > 1 << made.bits or (made.constant and made.trace is not None):
+    if made.constant > 1 << made.bits:
         raise CorruptFileError("its mean is not that of its origin")
-    if (made.trace is None) == any(event.name == "trace" for event in made.events):
-        raise CorruptFileError("its trace is not that of its origin")
-    _check_relation(made.center, made.calibrated_for, made.rows_per_unit)
     if not _are_alike(release.noise_scale, _noise_of(moments, release)):
         raise CorruptFileError("its noise is not that of its events")
 
@@ -189,15 +186,8 @@ def _check_dense_events(events: tuple[Event, ...], epsilon: float) -> Gaussian:
 
 def _dense_events(taken: set[str]) -> list[tuple[str, type[Event]]]:
     """Return what the dense mechanism does, if it does some of it."""
-    radius, scales = "radius" in taken, "scales" in taken
-    events: list[tuple[str, type[Event], bool]] = [
-        ("radius", Selection, radius),
-        ("scales", Gaussian, scales),
-        ("radius in these scales", Selection, radius and scales),
-        ("trace", Gaussian, "trace" in taken),
-        ("moments", Gaussian, True),
-    ]
-    return [(name, kind) for name, kind, is_taken in events if is_taken]
+    radius: list[tuple[str, type[Event]]] = [("radius", Selection)] if "radius" in taken else []
+    return [*radius, ("moments", Gaussian)]
 
 
 def _can_be_noise(gaussian: list[Gaussian]) -> bool:
@@ -229,10 +219,9 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
         rows=made.rows_per_unit,
     )
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
-    whole = grid.unit**2 if made.trace is None else made.trace / grid.squared_norm
-    cell = whole / release.n_terms
-    mean = grid.unit / (grid.constant * release.n_terms) if grid.constant else 0.0
-    return NoiseScale(off_diagonal * cell, diagonal * cell, mean=off_diagonal * mean)
+    step = grid.unit**2 / release.n_rows
+    mean_step = grid.unit / (grid.constant * release.n_rows) if grid.constant else 0.0
+    return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
 
 
 def _are_alike(stated: NoiseScale, expected: NoiseScale) -> bool:

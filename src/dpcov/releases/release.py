@@ -26,6 +26,7 @@ from dpcov.releases.published import (
     check_events,
     state_domain,
 )
+from dpcov.releases.saturation import BoundInUse, bound_in_use
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
 _MOST_BITS = 64  # far beyond any grid
 GROWING = "variance for each unit of the two variances"
 """How noise that grows with what is measured is stated."""
-CENTERS = ("public", "private", "differences")
+CENTERS = ("public", "private")
 """What second moments are about."""
 
 
@@ -119,13 +120,10 @@ class Provenance:
         complete tables only, if `missing` says that others are refused.
     cap : Cap, optional
         The constants of the mechanism, for cap reports and for them alone.
-    center : {"public", "private", "differences"}
-        Moments about stated centers, about a mean that was released with them, or of
-        differences of rows.
+    center : {"public", "private"}
+        Moments about stated centers, or about a mean that was released with them.
     constant : int, default 0
         For a private center: the constant cell of a row on the grid.
-    trace : float, optional
-        For rows that were brought to a sphere: the released mean of their squared norms.
     missing : Missing
         What was done with missing cells.
     rows_per_unit : int, default 1
@@ -142,7 +140,6 @@ class Provenance:
     cap: Cap | None = None
     center: str = "public"
     constant: int = 0
-    trace: float | None = None
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
     events: tuple[Event, ...] = ()
@@ -154,8 +151,6 @@ class Provenance:
         check_choice("center", self.center, CENTERS)
         check_count("constant", self.constant, low=0)
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
-        if self.trace is not None:
-            check_scale("trace", self.trace)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
         check_events(self.events)
@@ -201,7 +196,7 @@ class Release(Published):
     >>> release.matrix.shape
     (3, 3)
     >>> round(release.noise_scale.off_diagonal, 5)
-    0.00422
+    0.00465
     """
 
     matrix: npt.NDArray[np.float64]
@@ -230,8 +225,31 @@ class Release(Published):
 
     @property
     def n_terms(self) -> int:
-        """The number of rows, or of differences of rows, in the average."""
-        return self.n_rows // 2 if self.provenance.center == "differences" else self.n_rows
+        """The number of rows in the average: all of them."""
+        return self.n_rows
+
+    @property
+    def bound_in_use(self) -> BoundInUse:
+        """What share of the bound on row norms is in use, with its standard error.
+
+        The mean squared norm of the rows, clipped and about the centers of `units`, over
+        row_norm². Near 1 nearly all rows are as long as the bound allows, and most were clipped.
+        Far below, a smaller bound would have needed less noise.
+
+        Returns
+        -------
+        BoundInUse
+            With `value` and `standard_error`.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(20_000, 3))
+        >>> used = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=2.0).bound_in_use
+        >>> abs(used.value - 0.25) < 0.01, used.standard_error < 0.001
+        (True, True)
+        """
+        return bound_in_use(self)
 
     @property
     def location(self) -> npt.NDArray[np.float64]:
@@ -276,8 +294,7 @@ class Release(Published):
         made = self.provenance
         return Particulars(
             grid_bits=made.bits,
-            mean_cell=made.constant or None,
-            mean_squared_norm=made.trace,
+            mean_constant=made.constant or None,
             cap=made.cap,
         )
 

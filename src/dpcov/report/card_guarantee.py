@@ -65,7 +65,7 @@ def describe_guarantee(release: AnyRelease) -> dict[str, Any]:
 
 
 def _unit_of(made: Made) -> str | None:
-    return made.unit if isinstance(made, ApproxDP) else None
+    return made.privacy_unit if isinstance(made, ApproxDP) else None
 
 
 def _delta_of(made: Made) -> float:

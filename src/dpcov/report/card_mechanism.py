@@ -30,7 +30,6 @@ _CAP_SAMPLER = "rejection of random seeds, from AES-256-CTR keyed by the operati
 _ABOUT = {
     "public": "about the stated centers",
     "private": "about a mean that was released with them",
-    "differences": "of differences of rows",
 }
 _SIGNS = {"differences": "differences of rows", "public": "cells about a public center"}
 _PAID = "learned and paid for"
@@ -72,7 +71,6 @@ def describe_reading(release: AnyRelease) -> dict[str, Any]:
         "row_norm": made.row_norm,
         "row_norm_is": norm_is,
         "cell_bound": own.cell_bound,
-        "sphere": own.mean_squared_norm is not None,
         "grid_bits": own.grid_bits,
         "signs_only": own.signs_only,
         "missing_cells": made.missing.value,
@@ -102,7 +100,6 @@ def _constants(release: AnyRelease) -> dict[str, Any]:
     own = release.particulars
     return {
         "max_pairs": own.max_pairs,
-        "mean_cell": own.mean_cell,
-        "mean_squared_norm": own.mean_squared_norm,
+        "mean_constant": own.mean_constant,
         "cap": None if own.cap is None else {"threshold": own.cap.threshold, "coin": own.cap.coin},
     }

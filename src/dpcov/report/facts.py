@@ -33,8 +33,7 @@ _CENTER = {
 _MISSING = {"refuse": "refused", "center": "read as the center"}
 _CONSTANTS = {
     "max_pairs": "pairs asked for",
-    "mean_cell": "constant cell of a row, on the grid",
-    "mean_squared_norm": "released mean of squared row norms",
+    "mean_constant": "constant of each row, on the grid",
 }
 
 
@@ -67,9 +66,6 @@ def _clipping(reading: Mapping[str, Any]) -> list[Fact]:
     if reading["row_norm"] is not None:
         paid = ", learned and paid for" if reading["row_norm_is"] != "stated" else ""
         facts.append((f"rows{behind} clipped to norm", f"{reading['row_norm']:.6g}{paid}"))
-    if reading["sphere"]:
-        text = "their mean squared norm was released apart"
-        facts.append(("rows brought to one length", text))
     if reading["cell_bound"] is not None:
         facts.append((f"cells{behind} clipped to", f"{reading['cell_bound']:.6g}"))
     return facts
@@ -85,7 +81,7 @@ def provenance(card: Mapping[str, Any]) -> list[Fact]:
         ("center", _CENTER[reading["center"]]),
         ("missing cells", _MISSING[reading["missing_cells"]]),
         (
-            "rows of each unit used, at most",
+            "rows of each privacy unit used, at most",
             f"{card['guarantee']['privacy_unit']['rows_per_unit']}",
         ),
         *_clipping(reading),

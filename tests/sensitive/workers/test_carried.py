@@ -15,7 +15,6 @@ from dpcov.exact.grid import Grid
 from dpcov.sensitive.sums.gram import Gram, GramKernel
 from dpcov.sensitive.sums.norm_counts import NormKernel
 from dpcov.sensitive.sums.signs import SignKernel, Squares
-from dpcov.sensitive.sums.square_sums import SquareKernel
 from dpcov.sensitive.tables.key_order import KeyOrder
 from dpcov.sensitive.tables.keys import as_keys
 from dpcov.sensitive.workers.carried import (
@@ -32,7 +31,6 @@ GRID = Grid(row_norm=1.0, bits=20)
 KERNELS = {
     "gram": GramKernel(3, GRID, "refuse"),
     "counts": NormKernel(np.array([0.1, 0.5, 1.0]), 3, "refuse"),
-    "squares": SquareKernel(3, GRID, "refuse"),
     "signs": SignKernel(3, np.zeros(3), Squares(GRID, 1000), "refuse"),
 }
 NUMBERS = {

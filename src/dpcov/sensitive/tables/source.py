@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_STREAM_ROWS", "RowSource", "Rows"]
 
-MAX_STREAM_ROWS = 1 << 22
-"""The most rows of a stream that can be read once: what fits the finest grid."""
+MAX_STREAM_ROWS = 3_800_000
+"""The most rows of a stream that can be read once: what fits the finest grid, with a mean."""
 
 
 class Rows(Protocol):

@@ -64,11 +64,11 @@ class StreamSource:
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks; `n_rows` is known after the last."""
         if self._reader is None:
-            raise InputError("The stream X was read already, and can be read only once.")
+            raise InputError("The stream was read already, and can be read only once.")
         reader, self._reader = self._reader, None
         batches = read_all_or_refuse(
             lambda: reader,
-            "The stream X broke off before its end. What its library says may quote a cell and "
+            "The stream broke off before its end. What its library says may quote a cell and "
             "is not repeated. Nothing was released.",
         )
         n_rows = 0
@@ -77,14 +77,14 @@ class StreamSource:
             n_rows += len(block)
             if n_rows > self._most_rows:
                 raise InputError(
-                    f"The stream X has more than {self._most_rows} rows, the most that can be "
+                    f"The stream has more than {self._most_rows} rows, the most that can be "
                     "read when their number is not known before. Write it to Parquet files and "
                     "pass their folder."
                 )
             yield block
         if n_rows < self._fewest_rows:
             raise InputError(
-                f"The stream X gave {n_rows} row(s); at least {self._fewest_rows} needed. It "
+                f"The stream gave {n_rows} row(s); at least {self._fewest_rows} needed. It "
                 "ended early, or was read before: a stream can be read only once."
             )
         self.n_rows = n_rows
@@ -109,11 +109,11 @@ def _is_stream(table: Any) -> bool:
 
 def _open(table: Any, opening: Opening) -> StreamSource:
     import_pyarrow()
-    if opening.wanted.unit is not None:
+    if opening.wanted.privacy_unit is not None:
         raise InputError(
-            "unit= needs two readings of X, one to count the rows of each unit and one for the "
-            "rows; a stream can be read only once. Write it to a Parquet file and pass its path, "
-            "or read it into a table."
+            "privacy_unit= needs two readings of the table, one to count the rows of each unit "
+            "and one for the rows; a stream can be read only once. Write it to a Parquet file "
+            "and pass its path, or read it into a table."
         )
     return StreamSource(
         open_reader(table),

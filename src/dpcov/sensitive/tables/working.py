@@ -7,7 +7,7 @@ public or were paid for, so a row stays a function of its own row alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,45 +28,33 @@ FAR = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How cells are read: z = clip((x − center) / scale, low, high) / factor.
+    """How cells are read: z = clip((x − center) / scale, low, high).
 
     Parameters
     ----------
     units : Units
-        Centers and scales as stated.
+        Centers and scales.
     low, high : ndarray, shape (n_columns,)
         Bounds in these units; infinite where there is none.
-    factor : ndarray, shape (n_columns,)
-        A further scale, which was paid for; ones before that.
     """
 
     units: Units
     low: Array
     high: Array
-    factor: Array
 
     @classmethod
     def of(cls, n_columns: int, columns: Columns | None = None) -> Reading:
         """Return the reading that public facts ask for."""
         if columns is None:
             infinite = np.full(n_columns, np.inf)
-            return cls(Units.plain(n_columns), -infinite, infinite, np.ones(n_columns))
-        return cls(columns.units, *columns.limits, np.ones(n_columns))
-
-    def rescaled(self, factor: Array) -> Reading:
-        """Return the reading with a further scale."""
-        return replace(self, factor=self.factor * factor)
-
-    @property
-    def working_units(self) -> Units:
-        """What a working cell of 1 is worth in the data's own units."""
-        return self.units.rescaled(self.factor)
+            return cls(Units.plain(n_columns), -infinite, infinite)
+        return cls(columns.units, *columns.limits)
 
     @property
     def is_plain(self) -> bool:
         """Whether cells are taken as they are."""
-        plain = not self.units.center.any() and (self.working_units.scale == 1).all()
-        return bool(plain and np.isinf(self.low).all())
+        bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
+        return self.units.is_plain and not (self.units.center.any() or bounded)
 
     def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a block in working units; a missing or infinite cell stays as it is."""
@@ -76,9 +64,8 @@ class Reading:
         with np.errstate(all="ignore"):
             cells: Array = np.subtract(block, self.units.center, dtype=np.float64)
             cells /= self.units.scale
-            cells /= self.factor
             # A cell that is there and leaves the floats is far away, and not missing.
-            low, high = (np.clip(limit / self.factor, -FAR, FAR) for limit in (self.low, self.high))
+            low, high = (np.clip(limit, -FAR, FAR) for limit in (self.low, self.high))
             np.clip(cells, low, high, out=cells, where=np.isfinite(block))
         return cells
 

@@ -102,8 +102,8 @@ class KeptRows:
     def __init__(self, source: RowSource, mask: npt.NDArray[np.bool_]) -> None:
         if len(mask) != source.n_rows:
             raise InputError(
-                f"X changed while it was read: it has {source.n_rows} rows, and {len(mask)} of "
-                "them said whose they are."
+                f"The table changed while it was read: it has {source.n_rows} rows, and "
+                f"{len(mask)} of them said whose they are."
             )
         self._source, self._mask = source, mask
         self.n_rows: int | None = int(np.count_nonzero(mask))
@@ -147,8 +147,8 @@ class UnitSource(KeptRows):
         super().__init__(source, mask)
         if self.n_rows is None or self.n_rows < _FEWEST_ROWS:
             raise InputError(
-                f"X has too few rows once those beyond each unit's limit are left out; at least "
-                f"{_FEWEST_ROWS} needed."
+                "The table has too few rows once those beyond each unit's limit are left out; at "
+                f"least {_FEWEST_ROWS} needed."
             )
 
     def split(self, parts: int) -> Split | None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpcov.errors import InputError, ParameterError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.keys import as_keys
-from dpcov.sensitive.tables.units import UnitSource, rows_of_units
+from dpcov.sensitive.tables.privacy_units import UnitSource, rows_of_units
 
 people = st.lists(st.integers(0, 5), max_size=40)
 cuts = st.lists(st.integers(0, 40), max_size=4)
@@ -111,7 +111,7 @@ def test_the_keys_of_kept_rows_obey_the_limit(tmp_path):
     who = np.random.default_rng(2).choice(["ann", "bob", "cid", "dan"], 101)
     table = pa.Table.from_pandas(pd.DataFrame({"who": who, "a": ROWS[:, 0]}))
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=9)
-    source = open_table(tmp_path / "x.parquet", unit="who")
+    source = open_table(tmp_path / "x.parquet", privacy_unit="who")
     capped = UnitSource(source, rows_of_units(source.unit_keys(10), most=3))
     keys = [key for run in capped.unit_keys(10) for key in run.cells]
     assert Counter(keys) == dict.fromkeys(who, 3)
