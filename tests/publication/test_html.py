@@ -279,6 +279,7 @@ def test_a_page_with_everything_it_can_hold_stays_far_below_three_megabytes(tmp_
         matrix=0.2 + 0.8 * np.eye(size) + np.triu(noise, k=1) + np.triu(noise, k=1).T,
         columns=tuple(f"{number} {'<long name>' * 20}" for number in range(size)),
         noise_scale=dpcov.NoiseScale(0.01, 0.014),
+        mean=np.zeros(size),
         units=dpcov.Units.plain(size),
     )
     path = tmp_path / "page.html"

@@ -115,7 +115,6 @@ def sensitivity_of(**wrong):
 
 forget_root_two = sensitivity_of(neighbors="add-remove")
 pay_for_one_row = sensitivity_of(rows=1)
-forget_the_constant = sensitivity_of(constant=0)
 
 
 def do_not_clip(monkeypatch):
@@ -147,7 +146,6 @@ def test_a_person_with_several_rows_is_promised_the_same():
     [
         (halve_the_noise, {"neighbors": "replace"}),
         (halve_the_noise, {"neighbors": "add-remove"}),
-        (forget_the_constant, {"neighbors": "replace"}),
         (forget_root_two, {"neighbors": "replace"}),
         (do_not_clip, {"neighbors": "replace", "scale": 2.0}),
         (pay_for_one_row, {"neighbors": "replace", "rows_per_unit": 3}),

@@ -217,4 +217,4 @@ def test_a_short_stream_is_refused_after_it_was_read(rows, monkeypatch):
 
 def test_a_large_delta_is_warned_of_for_streams_too():
     with pytest.warns(WeakPromiseWarning, match="above 1 / n_rows"):
-        dpcov.release(TABLE.to_reader(), epsilon=1, delta=0.1, row_norm=1)
+        dpcov.release(TABLE.to_reader(), epsilon=1, delta=0.1, row_norm=100)
