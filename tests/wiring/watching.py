@@ -76,7 +76,9 @@ class Watch:
     def _answered(self, fresh):
         draw = self.draws[-1]
         known = self._answers is not None and len(self.draws) <= len(self._answers)
-        draw.answer = self._answers[len(self.draws) - 1].copy() if known else fresh
+        answer = self._answers[len(self.draws) - 1].copy() if known else fresh
+        # Where steps were left out, the answer is that of another step; an audit counts draws.
+        draw.answer = answer if len(answer) == len(fresh) else fresh
         return draw.answer
 
     def _pass(self, draw):

@@ -7,7 +7,7 @@ import pytest
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.learning.budget import plan_learning
+from dpcov.mechanisms.learning.budget import split_budget
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import Tuning
@@ -25,28 +25,41 @@ ROWS = np.random.default_rng(0).lognormal(size=(3001, 4)) * [1.0, -1e9, 1e-6, 50
 NAN = np.nan
 
 
-def learned_from(source, facts=None, engine=None, missing=Missing.REFUSE, **tuning):
+def learned_from(
+    source, facts=None, engine=None, missing=Missing.REFUSE, row_norm=None, seed=9, **tuning
+):
     facts = Stated.nothing(4) if facts is None else facts
+    promise = ApproxDP(3.0, 1e-6, "replace")
     return learn(
         source,
         facts,
-        plan_learning(ApproxDP(3.0, 1e-6, "replace"), facts),
+        split_budget(promise, facts, with_radius=row_norm is None),
+        row_norm=row_norm,
         missing=missing,
         engine=engine or SerialEngine(),
-        stream=RandomStream.from_seed(9),
+        stream=RandomStream.from_seed(seed),
         tuning=Tuning(**tuning),
     )
 
 
+ALL = Stated(
+    lower=np.full(4, -np.inf),
+    upper=np.array([np.inf, np.inf, np.inf, 500.0]),
+    center=np.array([1.6, -1.6e9, 1.6e-6, 80.0]),
+    scale=np.array([2.0, 2e9, 2e-6, 100.0]),
+)
+
+
 @pytest.mark.claim("P7")
+@pytest.mark.parametrize("stated", [{}, {"facts": ALL, "row_norm": 2.0}], ids=["nothing", "all"])
 @pytest.mark.parametrize("parts", [2, 5])
-def test_pieces_and_blocks_are_not_seen(parts, monkeypatch):
-    whole = learned_from(open_table(ROWS))
+def test_pieces_and_blocks_are_not_seen(parts, stated, monkeypatch):
+    whole = learned_from(open_table(ROWS), **stated)
     engine = DaskEngine(ThreadScheduler(), parts=parts)
-    assert same(learned_from(open_table(ROWS), engine=engine), whole)
+    assert same(learned_from(open_table(ROWS), engine=engine, **stated), whole)
     for kernel in (CellKernel, NormBinsKernel):
         monkeypatch.setattr(kernel, "block_rows", 97)
-    assert same(learned_from(open_table(ROWS)), whole)
+    assert same(learned_from(open_table(ROWS), **stated), whole)
 
 
 @pytest.mark.claim("P7")
@@ -64,17 +77,61 @@ def test_what_is_stated_is_used_and_marked():
         center=np.array([NAN, NAN, NAN, 80.0]),
         scale=np.array([NAN, NAN, 2e-6, 70.0]),
     )
-    reading, found, events = learned_from(open_table(ROWS), facts)
+    lesson = learned_from(open_table(ROWS), facts)
+    reading, found = lesson.reading, lesson.learned
     assert found.known_range.tolist() == [Known.STATED, Known.LEARNED, Known.LEARNED, Known.STATED]
     assert found.known_center.tolist() == [Known.LEARNED] * 3 + [Known.STATED]
     assert found.known_scale.tolist() == [Known.LEARNED] * 2 + [Known.STATED] * 2
-    assert found.center[3] == 80.0
-    assert found.scale[2:].tolist() == [2e-6, 70.0]
+    assert reading.center[3] == 80.0
+    assert reading.scale[2:].tolist() == [2e-6, 70.0]
     assert (found.lower >= facts.lower).all()
     assert (found.upper <= facts.upper).all()
-    assert reading.scale is found.scale
-    names = ["range", "center", "limit", "mean", "scale", "beyond", "radius"]
-    assert [event.name for event in events] == names
+    assert np.array_equal(reading.lower, found.lower)
+    assert np.array_equal(reading.upper, found.upper)
+    names = ["range", "center", "limit", "mean", "scale", "beyond", "radius", "clipping"]
+    assert [event.name for event in lesson.events] == names
+
+
+def test_with_a_row_norm_the_rows_are_read_once_and_as_stated():
+    source = _Counted(open_table(ROWS))
+    lesson = learned_from(source, ALL, row_norm=2.0)
+    assert source.readings == 1
+    assert lesson.row_norm == 2.0
+    for name in ("lower", "upper", "center", "scale"):
+        assert np.array_equal(getattr(lesson.reading, name), getattr(ALL, name))
+    assert lesson.learned.beyond is None
+    for known in ("range", "center", "scale"):
+        assert (getattr(lesson.learned, f"known_{known}") == Known.STATED).all()
+    assert [event.name for event in lesson.events] == ["clipping"]
+    working = (np.minimum(ROWS, ALL.upper) - ALL.center) / ALL.scale
+    longer = ((working**2).sum(axis=1) > 4).mean()
+    clipping = lesson.learned.clipping
+    assert clipping.share == pytest.approx(longer, abs=5 * clipping.share_error)
+
+
+def test_without_a_row_norm_the_rows_are_read_twice():
+    source = _Counted(open_table(ROWS))
+    learned_from(source)
+    assert source.readings == 2
+
+
+@pytest.mark.parametrize("row_norm", [1e-20, 1e20])
+def test_row_norms_of_every_size_are_measured(row_norm):
+    facts = Stated(lower=ALL.lower, upper=ALL.upper, center=np.zeros(4), scale=np.full(4, 1.0))
+    for seed in range(20):
+        found = learned_from(open_table(ROWS), facts, row_norm=row_norm, seed=seed).learned
+        beyond = float(row_norm < 1)
+        assert found.clipping.share == pytest.approx(beyond, abs=6 * found.clipping.share_error)
+
+
+class _Counted:
+    def __init__(self, source):
+        self._source, self.readings = source, 0
+        self.columns, self.n_rows = source.columns, source.n_rows
+
+    def blocks(self, size):
+        self.readings += 1
+        return self._source.blocks(size)
 
 
 def test_missing_cells_are_refused_or_count_for_nothing():
@@ -82,24 +139,30 @@ def test_missing_cells_are_refused_or_count_for_nothing():
     rows[::3, 0] = NAN
     with pytest.raises(MissingValueError):
         learned_from(open_table(rows))
-    _, found, _ = learned_from(open_table(rows), missing=Missing.CENTER)
-    _, complete, _ = learned_from(open_table(ROWS))
+    with pytest.raises(MissingValueError):
+        learned_from(open_table(rows), ALL, row_norm=2.0)
+    found = learned_from(open_table(rows), missing=Missing.CENTER).learned
+    complete = learned_from(open_table(ROWS)).learned
     assert found.upper[0] == pytest.approx(complete.upper[0], rel=0.5)
 
 
 def test_a_table_of_nothing_but_gaps_is_learned_from_without_a_word():
     rows = np.full((200, 4), NAN)
-    _, found, _ = learned_from(open_table(rows), missing=Missing.CENTER)
-    assert np.isfinite(found.scale).all()
+    lesson = learned_from(open_table(rows), missing=Missing.CENTER)
+    assert np.isfinite(lesson.reading.scale).all()
+    assert lesson.row_norm > 0
+    clipping = lesson.learned.clipping
+    assert abs(clipping.share) < 6 * clipping.share_error
+    assert abs(clipping.excess) < 6 * clipping.excess_error
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e15, 1e90])
-@pytest.mark.parametrize("width", [1e-3, 1.0, 1e80])
+@pytest.mark.parametrize("offset", [0.0, 1e-100, 1e15, 1e90])
+@pytest.mark.parametrize("width", [1e-100, 1e-3, 1.0, 1e80])
 def test_bounds_of_every_size_are_learned_within(offset, width):
     lower, upper = np.full(4, offset), np.full(4, max(offset + width, np.nextafter(offset, np.inf)))
     facts = Stated(lower=lower, upper=upper, center=np.full(4, NAN), scale=np.full(4, NAN))
     rows = lower + (upper - lower) * np.random.default_rng(1).random((300, 4))
-    _, found, _ = learned_from(open_table(rows), facts)
+    found = learned_from(open_table(rows), facts).learned
     assert (found.lower >= lower).all()
     assert (found.upper <= upper).all()
 
@@ -113,6 +176,32 @@ def test_other_columns_streams_and_empty_tables_are_refused():
         learned_from(_Rows(None))
 
 
+@pytest.mark.parametrize("row_norm", [0.0, -1.0, 1e-30, 1e30, np.nan])
+def test_impossible_row_norms_are_refused_before_a_row_is_read(row_norm):
+    with pytest.raises(ParameterError, match="row_norm"):
+        learned_from(_Rows(9), ALL, row_norm=row_norm)
+
+
+def test_a_row_norm_without_centers_is_refused_before_a_row_is_read():
+    with pytest.raises(ParameterError, match="centers and scales"):
+        learned_from(_Rows(9), row_norm=1.0)
+
+
+@pytest.mark.claim("P23")
+@pytest.mark.parametrize(("facts", "row_norm"), [(Stated.nothing(4), None), (ALL, 2.0)])
+def test_a_budget_for_other_steps_is_refused_before_a_row_is_read(facts, row_norm):
+    with pytest.raises(ParameterError, match="other steps"):
+        learn(
+            _Rows(9),
+            facts,
+            split_budget(ApproxDP(3.0, 1e-6, "replace"), ALL),
+            row_norm=row_norm,
+            missing=Missing.REFUSE,
+            engine=SerialEngine(),
+            stream=RandomStream.from_seed(9),
+        )
+
+
 class _Rows:
     columns = ("a", "b", "c", "d")
 
@@ -123,8 +212,10 @@ class _Rows:
         pytest.fail("read a row")
 
 
-def test_constants_beyond_what_is_planned_for_are_refused():
-    with pytest.raises(ParameterError, match="planned for"):
+def test_constants_beyond_what_the_budget_is_checked_for_are_refused():
+    with pytest.raises(ParameterError, match="checked for"):
         Tuning(center_steps=17)
-    with pytest.raises(ParameterError, match="planned for"):
+    with pytest.raises(ParameterError, match="checked for"):
         Tuning(cell_steps=1 << 13)
+    with pytest.raises(ParameterError, match="checked for"):
+        Tuning(radius_steps=17)

@@ -12,9 +12,9 @@ from dpcov.errors import ParameterError
 __all__ = ["DEFAULT", "MOST_HALVINGS", "MOST_STEPS", "Tuning"]
 
 MOST_STEPS = 1 << 12
-"""No cell stands for a larger number; planning counts on it."""
+"""No cell stands for a larger number; the check of the budget counts on it."""
 MOST_HALVINGS = 16
-"""No bisection has more; planning counts on it."""
+"""No bisection has more; the check of the budget counts on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class Tuning:
         numbers = (self.quantile_parts, self.cell_steps, self.square_steps)
         halvings = (self.range_steps, self.center_steps, self.limit_steps, self.radius_steps)
         if max(numbers) > MOST_STEPS or max(halvings) > MOST_HALVINGS:
-            raise ParameterError("Learning was planned for smaller numbers and fewer steps.")
+            raise ParameterError("The budget of learning is checked for smaller numbers and fewer steps.")
 
 
 DEFAULT = Tuning()
