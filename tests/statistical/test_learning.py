@@ -48,12 +48,11 @@ def facts(is_stated):
 PROMISE = ApproxDP(1.0, 1e-6, "replace")
 
 
-def lesson_of(rows, stated, seed, row_norm=None):
+def lesson_of(rows, stated, seed):
     return learn(
         open_table(rows),
         stated,
-        split_budget(PROMISE, stated, with_radius=row_norm is None),
-        row_norm=row_norm,
+        split_budget(PROMISE, stated),
         missing=Missing.REFUSE,
         engine=SerialEngine(),
         stream=RandomStream.from_seed(seed),
@@ -174,27 +173,3 @@ def test_as_many_rows_are_shortened_as_is_wanted(lessons):
     # Each of seven answers is off by more than three errors once in 370 times.
     assert misses <= 4
     assert 0.5 * tail < np.mean(shares) < 1.5 * tail
-
-
-@pytest.mark.parametrize("kind", LENGTHS)
-@pytest.mark.parametrize("quantile", [0.9, 0.99])
-def test_what_a_stated_row_norm_takes_away_is_known_within_its_error(kind, quantile):
-    rows = rows_of(kind)
-    far = np.full(N_COLUMNS, np.inf)
-    stated = Stated(lower=-far, upper=far, center=rows.mean(axis=0), scale=rows.std(axis=0))
-    squared = (((rows - stated.center) / stated.scale) ** 2).sum(axis=1)
-    row_norm = float(np.sqrt(np.quantile(squared, quantile)))
-    most = row_norm**2
-    share = (squared > most).mean()
-    # Each row counts as at most so much longer.
-    excess = np.clip(squared - most, 0, DEFAULT.excess_reach * most).mean()
-    scores = []
-    for seed in MANY_SEEDS:
-        clipping = lesson_of(rows, stated, 200 + seed, row_norm).learned.clipping
-        scores.append(
-            [
-                (clipping.share - share) / clipping.share_error,
-                (clipping.excess - excess) / clipping.excess_error,
-            ]
-        )
-    check_scores(np.abs(scores))

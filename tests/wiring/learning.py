@@ -25,6 +25,10 @@ DRAWS = {
     "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1, "beyond": 1, "radius": 7,
     "clipping": 1,
 }  # fmt: skip
+# Which steps have something to learn: bounds are wide, and ranges within them are learned, too.
+STEPS = dict.fromkeys(("nothing", "bounds", "some"), list(DRAWS)) | {
+    "all": ["beyond", "radius", "clipping"]
+}
 LOOSE = "at most"
 NAN, INF = np.nan, np.inf
 
@@ -63,13 +67,11 @@ def run(watch, options, row, answers=None):
     """Learn from a table in which one person has `row` as often as allowed, or none."""
     watch.begin(answers)
     rows_per_unit = options.get("rows_per_unit", 1)
-    row_norm = options.get("row_norm")
     facts = stated(options.get("stated", "nothing"))
     promise = ApproxDP(EPSILON, 1e-6, options.get("neighbors", "replace"))
     split = budget.split_budget(
         promise,
         facts,
-        with_radius=row_norm is None,
         rows_per_unit=rows_per_unit,
         shares=options.get("shares"),
     )
@@ -78,7 +80,6 @@ def run(watch, options, row, answers=None):
         open_table(np.array([*OTHERS, *own])),
         facts,
         split,
-        row_norm=row_norm,
         missing=Missing.CENTER,
         engine=SerialEngine(),
         stream=RandomStream.from_seed(1),
@@ -108,7 +109,7 @@ def _audit_nobody(watch, options, answers):
 
     After answers this large the number of rows, which differs, decides nothing of what they are.
     """
-    lengths = sum(DRAWS[step] for step in ("radius", "clipping") if step in _steps(options))
+    lengths = DRAWS["radius"] + DRAWS["clipping"]
     (_, with_one), (_, without) = (
         run(watch, options, row, answers) for row in (candidates()[0], None)
     )
@@ -116,10 +117,6 @@ def _audit_nobody(watch, options, answers):
     if all(np.array_equal(one.exact, other.exact) for one, other in pairs):
         return set()
     return {"a row without cells adds to the lengths of rows"}
-
-
-def _steps(options):
-    return ("clipping",) if options.get("row_norm") else tuple(DRAWS)
 
 
 def _audit_given(watch, options, rows, answers):
@@ -130,8 +127,8 @@ def _audit_given(watch, options, rows, answers):
     made, draws = runs[0]
     events = made.events
     found = set()
-    if not {event.name for event in events[:-1]} <= set(_steps(options)):
-        return {"steps that have nothing to learn"}
+    if [event.name for event in events[:-1]] != STEPS[options.get("stated", "nothing")]:
+        return {"the steps are not those that have something to learn"}
     if any(len(each) != sum(DRAWS[event.name] for event in events[:-1]) for _, each in runs):
         return {"the number of draws is not that of the steps"}
     if any([d.scales for d in each] != [d.scales for d in draws] for _, each in runs):

@@ -12,18 +12,13 @@ LEARNING = "mechanisms.learning."
 CELLS = "privacy.sensitivity:squared_cell_sensitivity"
 LESS = {"neighbors": "add-remove"}
 UNITS = {"rows_per_unit": 3}
-NORM = {"stated": "all", "row_norm": 2.0}
+ALL = {"stated": "all"}
 
 COMBINATIONS = [
     {"stated": kind, "neighbors": neighbors, "rows_per_unit": rows}
     for kind in ("nothing", "bounds", "some", "all")
     for neighbors in ("replace", "add-remove")
     for rows in (1, 3)
-] + [
-    {"stated": "all", "neighbors": neighbors, "rows_per_unit": rows, "row_norm": row_norm}
-    for neighbors in ("replace", "add-remove")
-    for rows in (1, 3)
-    for row_norm in (0.2, 2.0)
 ]
 
 
@@ -201,22 +196,22 @@ BUGS = {
         {},
     ),
     "a tail that depends on the rows": (
-        LEARNING + "learn:_find_radius",
+        LEARNING + "learn:learn",
         "tail = tail_wanted(",
-        "tail = bins.beyond(64)[0] % 2 * tail_wanted(",
+        "tail = (1 - bins.beyond(64)[0] % 2 / 2) * tail_wanted(",
         {},
     ),
     "edges of lengths that depend on the rows": (
         LEARNING + "learn:learn",
-        "edges_about(middle, tuning)",
-        "edges_about(middle * (1 + np.isnan(next(rows.blocks(99))).sum()), tuning)",
+        "edges_about(float(stated.n_columns), tuning)",
+        "edges_about(1.0 + np.isnan(next(source.blocks(99))).sum(), tuning)",
         {},
     ),
     "an exact share of longer rows": (
         LEARNING + "lengths:measure_clipping",
         "share=float(share)",
         "share=float(bins.beyond(place)[0] / bins.n_rows)",
-        NORM,
+        ALL,
     ),
     "an exact excess of longer rows": (
         LEARNING + "lengths:measure_clipping",
@@ -228,25 +223,25 @@ BUGS = {
         LEARNING + "lengths:measure_clipping",
         "np.clip((middle / squared - 1) / reach, 0.0, 1.0)",
         "(middle / squared - 1) / reach",
-        NORM,
+        ALL,
     ),
     "an excess of shorter rows below zero": (
         LEARNING + "lengths:measure_clipping",
         "np.where(is_beyond, np.clip((middle / squared - 1) / reach, 0.0, 1.0), 0.0)",
         "np.clip((middle / squared - 1) * 9 / reach, -1.0, 1.0)",
-        NORM,
+        ALL,
     ),
     "two sums of lengths paid as one": (
         LEARNING + "lengths:measure_clipping",
         "columns=2",
         "columns=1",
-        NORM,
+        ALL,
     ),
     "clipping measured only where some row is longer": (
         LEARNING + "lengths:measure_clipping",
         "noise.on(bins.sums(values), stream)",
         "(noise.on(bins.sums(values), stream) if bins.beyond(place)[0] > 40 else np.zeros(2))",
-        NORM,
+        ALL,
     ),
     "moments that have all of the budget": (
         LEARNING + "budget:_weights",

@@ -29,13 +29,10 @@ def facts(**some):
     st.fixed_dictionaries(
         {}, optional={step: st.floats(1e-5, 0.1) for step in default_shares(1, 1)}
     ),
-    st.booleans(),
 )
-def test_all_steps_together_pay_for_the_promise_and_hardly_less(
-    epsilon, delta, shares, with_radius
-):
+def test_all_steps_together_pay_for_the_promise_and_hardly_less(epsilon, delta, shares):
     promise = ApproxDP(epsilon, delta, "replace")
-    budget = split_budget(promise, Stated.nothing(3), with_radius=with_radius, shares=shares)
+    budget = split_budget(promise, Stated.nothing(3), shares=shares)
     whole = Fraction(gaussian_scale(epsilon=epsilon, delta=delta))
     spent = sum(1 / Fraction(multiplier) ** 2 for multiplier in budget.multipliers.values())
     assert (1 - Fraction(1, 10**12)) / whole**2 <= spent <= 1 / whole**2
@@ -61,15 +58,7 @@ def test_only_steps_that_are_needed_cost_anything():
     ]  # fmt: skip
     most = split_budget(PROMISE, facts()).multipliers[MOMENTS]
     some = split_budget(PROMISE, known).multipliers[MOMENTS]
-    fewest = split_budget(PROMISE, known, with_radius=False).multipliers[MOMENTS]
-    assert fewest < some < most
-
-
-def test_with_a_stated_row_norm_only_clipping_is_measured():
-    known = facts(center=np.zeros(2), scale=np.ones(2))
-    assert steps_needed(known, with_radius=False) == ["clipping", MOMENTS]
-    budget = split_budget(PROMISE, known, with_radius=False)
-    assert [event.name for event in budget.events] == ["clipping"]
+    assert some < most
 
 
 def test_a_stated_share_changes_that_step_and_the_moments():

@@ -25,16 +25,13 @@ ROWS = np.random.default_rng(0).lognormal(size=(3001, 4)) * [1.0, -1e9, 1e-6, 50
 NAN = np.nan
 
 
-def learned_from(
-    source, facts=None, engine=None, missing=Missing.REFUSE, row_norm=None, seed=9, **tuning
-):
+def learned_from(source, facts=None, engine=None, missing=Missing.REFUSE, seed=9, **tuning):
     facts = Stated.nothing(4) if facts is None else facts
     promise = ApproxDP(3.0, 1e-6, "replace")
     return learn(
         source,
         facts,
-        split_budget(promise, facts, with_radius=row_norm is None),
-        row_norm=row_norm,
+        split_budget(promise, facts),
         missing=missing,
         engine=engine or SerialEngine(),
         stream=RandomStream.from_seed(seed),
@@ -51,7 +48,7 @@ ALL = Stated(
 
 
 @pytest.mark.claim("P7")
-@pytest.mark.parametrize("stated", [{}, {"facts": ALL, "row_norm": 2.0}], ids=["nothing", "all"])
+@pytest.mark.parametrize("stated", [{}, {"facts": ALL}], ids=["nothing", "all"])
 @pytest.mark.parametrize("parts", [2, 5])
 def test_pieces_and_blocks_are_not_seen(parts, stated, monkeypatch):
     whole = learned_from(open_table(ROWS), **stated)
@@ -92,36 +89,24 @@ def test_what_is_stated_is_used_and_marked():
     assert [event.name for event in lesson.events] == names
 
 
-def test_with_a_row_norm_the_rows_are_read_once_and_as_stated():
-    source = _Counted(open_table(ROWS))
-    lesson = learned_from(source, ALL, row_norm=2.0)
-    assert source.readings == 1
-    assert lesson.row_norm == 2.0
-    for name in ("lower", "upper", "center", "scale"):
+def test_what_is_stated_of_all_columns_is_how_they_are_read():
+    lesson = learned_from(open_table(ROWS), ALL)
+    for name in ("center", "scale"):
         assert np.array_equal(getattr(lesson.reading, name), getattr(ALL, name))
-    assert lesson.learned.beyond is None
     for known in ("range", "center", "scale"):
         assert (getattr(lesson.learned, f"known_{known}") == Known.STATED).all()
-    assert [event.name for event in lesson.events] == ["clipping"]
-    working = (np.minimum(ROWS, ALL.upper) - ALL.center) / ALL.scale
-    longer = ((working**2).sum(axis=1) > 4).mean()
+    assert [event.name for event in lesson.events] == ["beyond", "radius", "clipping"]
+    squared = (lesson.reading.read(ROWS) ** 2).sum(axis=1)
     clipping = lesson.learned.clipping
+    longer = (squared > lesson.row_norm**2).mean()
     assert clipping.share == pytest.approx(longer, abs=5 * clipping.share_error)
 
 
-def test_without_a_row_norm_the_rows_are_read_twice():
+@pytest.mark.parametrize("facts", [None, ALL], ids=["nothing", "all"])
+def test_the_rows_are_read_twice(facts):
     source = _Counted(open_table(ROWS))
-    learned_from(source)
+    learned_from(source, facts)
     assert source.readings == 2
-
-
-@pytest.mark.parametrize("row_norm", [1e-20, 1e20])
-def test_row_norms_of_every_size_are_measured(row_norm):
-    facts = Stated(lower=ALL.lower, upper=ALL.upper, center=np.zeros(4), scale=np.full(4, 1.0))
-    for seed in range(20):
-        found = learned_from(open_table(ROWS), facts, row_norm=row_norm, seed=seed).learned
-        beyond = float(row_norm < 1)
-        assert found.clipping.share == pytest.approx(beyond, abs=6 * found.clipping.share_error)
 
 
 class _Counted:
@@ -139,8 +124,6 @@ def test_missing_cells_are_refused_or_count_for_nothing():
     rows[::3, 0] = NAN
     with pytest.raises(MissingValueError):
         learned_from(open_table(rows))
-    with pytest.raises(MissingValueError):
-        learned_from(open_table(rows), ALL, row_norm=2.0)
     found = learned_from(open_table(rows), missing=Missing.CENTER).learned
     complete = learned_from(open_table(ROWS)).learned
     assert found.upper[0] == pytest.approx(complete.upper[0], rel=0.5)
@@ -176,26 +159,14 @@ def test_other_columns_streams_and_empty_tables_are_refused():
         learned_from(_Rows(None))
 
 
-@pytest.mark.parametrize("row_norm", [0.0, -1.0, 1e-30, 1e30, np.nan])
-def test_impossible_row_norms_are_refused_before_a_row_is_read(row_norm):
-    with pytest.raises(ParameterError, match="row_norm"):
-        learned_from(_Rows(9), ALL, row_norm=row_norm)
-
-
-def test_a_row_norm_without_centers_is_refused_before_a_row_is_read():
-    with pytest.raises(ParameterError, match="centers and scales"):
-        learned_from(_Rows(9), row_norm=1.0)
-
-
 @pytest.mark.claim("P23")
-@pytest.mark.parametrize(("facts", "row_norm"), [(Stated.nothing(4), None), (ALL, 2.0)])
-def test_a_budget_for_other_steps_is_refused_before_a_row_is_read(facts, row_norm):
+@pytest.mark.parametrize(("facts", "paid"), [(Stated.nothing(4), ALL), (ALL, Stated.nothing(4))])
+def test_a_budget_for_other_steps_is_refused_before_a_row_is_read(facts, paid):
     with pytest.raises(ParameterError, match="other steps"):
         learn(
             _Rows(9),
             facts,
-            split_budget(ApproxDP(3.0, 1e-6, "replace"), ALL),
-            row_norm=row_norm,
+            split_budget(ApproxDP(3.0, 1e-6, "replace"), paid),
             missing=Missing.REFUSE,
             engine=SerialEngine(),
             stream=RandomStream.from_seed(9),

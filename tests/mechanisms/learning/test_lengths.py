@@ -74,7 +74,7 @@ def test_a_row_stands_for_two_integers_of_which_none_is_beyond_the_steps(
     counts = np.bincount(places, minlength=len(EDGES) + 1)
     bins = Watched(counts, EDGES, n_rows=len(places))
     own = payment(rows_per_unit=rows_per_unit)
-    measure_clipping(bins, place, own, DEFAULT, RandomStream.from_seed(1))
+    measure_clipping(bins, place, 0.1, own, DEFAULT, RandomStream.from_seed(1))
     (values,) = asked
     steps = DEFAULT.square_steps
     assert values.shape == (2, len(EDGES) + 1)
@@ -88,7 +88,7 @@ def test_a_row_stands_for_two_integers_of_which_none_is_beyond_the_steps(
 @pytest.mark.parametrize("place", [40, 64, 80, 100])
 def test_without_noise_the_share_is_exact_and_the_excess_nearly(place):
     found = measure_clipping(
-        bins_of(SQUARED), place, payment(), DEFAULT, RandomStream.from_seed(1)
+        bins_of(SQUARED), place, 0.1, payment(), DEFAULT, RandomStream.from_seed(1)
     )
     squared = EDGES[place]
     apart = np.clip(SQUARED - squared, 0, DEFAULT.excess_reach * squared).mean()
@@ -103,7 +103,7 @@ def test_share_and_excess_have_noise_of_the_stated_sd(neighbors):
     bins = bins_of(np.zeros(n_rows))
     own = payment(3.0, neighbors, rows_per_unit=2)
     found = [
-        measure_clipping(bins, place, own, DEFAULT, RandomStream.from_seed(seed))
+        measure_clipping(bins, place, 0.1, own, DEFAULT, RandomStream.from_seed(seed))
         for seed in range(2000)
     ]
     # 3 multipliers · 2 rows · √2 for two sums.
@@ -172,7 +172,7 @@ def test_a_trillion_rows_leave_no_integer():
     bins = NormBins(counts, EDGES, n_rows=n_rows)
     for multiplier in (1e-3, 1e6):
         own = payment(multiplier, rows_per_unit=100)
-        found = measure_clipping(bins, 64, own, DEFAULT, RandomStream.from_seed(1))
+        found = measure_clipping(bins, 64, 0.1, own, DEFAULT, RandomStream.from_seed(1))
         assert found.share == pytest.approx(0.5, abs=6 * found.share_error + 1e-12)
         place = find_radius(bins, 0.4, own, DEFAULT, RandomStream.from_seed(1))
         assert place == len(EDGES) - 1
