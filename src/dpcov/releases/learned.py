@@ -34,7 +34,9 @@ class Clipping:
     """How many rows were longer than the row norm, and by how much, with the noise of both.
 
     `share` is of the rows, and `excess` the mean over all rows of how far the squared norm
-    exceeds the squared row norm, in working units; either may be negative by its noise.
+    exceeds the squared row norm, in working units; either may be negative by its noise. No row
+    counts as more than two squared row norms longer: where rows are, `excess` is too small,
+    by more than its error says.
     """
 
     share: float

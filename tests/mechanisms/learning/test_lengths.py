@@ -87,9 +87,7 @@ def test_a_row_stands_for_two_integers_of_which_none_is_beyond_the_steps(
 
 @pytest.mark.parametrize("place", [40, 64, 80, 100])
 def test_without_noise_the_share_is_exact_and_the_excess_nearly(place):
-    found = measure_clipping(
-        bins_of(SQUARED), place, payment(), DEFAULT, RandomStream.from_seed(1)
-    )
+    found = measure_clipping(bins_of(SQUARED), place, payment(), DEFAULT, RandomStream.from_seed(1))
     squared = EDGES[place]
     apart = np.clip(SQUARED - squared, 0, DEFAULT.excess_reach * squared).mean()
     assert found.share == pytest.approx((squared < SQUARED).mean(), abs=1e-6)

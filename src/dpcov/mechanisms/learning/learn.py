@@ -100,9 +100,7 @@ def learn(
     return Lesson(facts.reading, row_norm, facts.learned(clipping), budget.events)
 
 
-def _check(
-    source: Rows, stated: Stated, budget: LearningBudget, row_norm: float | None
-) -> None:
+def _check(source: Rows, stated: Stated, budget: LearningBudget, row_norm: float | None) -> None:
     """Refuse, before a row is read, what could fail later, when rows might be the reason."""
     if len(source.columns) != stated.n_columns:
         raise ParameterError("Facts must be stated for the columns of the table.")

@@ -86,7 +86,7 @@ class Tuning:
         numbers = (self.quantile_parts, self.cell_steps, self.square_steps)
         halvings = (self.range_steps, self.center_steps, self.limit_steps, self.radius_steps)
         if max(numbers) > MOST_STEPS or max(halvings) > MOST_HALVINGS:
-            raise ParameterError("The budget of learning is checked for smaller numbers and fewer steps.")
+            raise ParameterError("A budget is checked for smaller numbers and fewer steps.")
 
 
 DEFAULT = Tuning()
