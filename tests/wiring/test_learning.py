@@ -3,7 +3,6 @@
 import pytest
 
 from dpcov.mechanisms.learning import stated
-from wiring import watching
 from wiring.learning import audit
 from wiring.planting import plant
 from wiring.watching import Watch
@@ -24,7 +23,6 @@ COMBINATIONS = [
 
 @pytest.fixture
 def watch(monkeypatch):
-    monkeypatch.setattr(watching, "MOST_DRAWS", 60)
     monkeypatch.setattr(stated, "ruler_bits", lambda n_columns: 5)  # faster
     return Watch().stand(monkeypatch)
 

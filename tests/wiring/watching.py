@@ -16,7 +16,7 @@ import dpcov.mechanisms.covariance
 import dpcov.mechanisms.strongest_pairs  # noqa: F401
 from dpcov.mechanisms import noise
 
-MOST_DRAWS = 20  # several times what any release needs
+MOST_DRAWS = 100  # more than twice what any release needs
 HUGE = 1 << 62  # a sum that no rows make, and that floats and 64-bit integers still hold
 
 

@@ -97,7 +97,13 @@ def release_dense(
 def _release_learned(
     source: Rows, options: DenseOptions, engine: Engine, stream: RandomStream
 ) -> Release:
-    """Learn how rows are read, and to which norm they are clipped; release what that gives."""
+    """Learn how rows are read, and to which norm they are clipped; release what that gives.
+
+    Notes
+    -----
+    Claim P18. What was learned is paid for, so it is to the moments what public facts are; all
+    steps together keep the promise (P23). Making up for clipping is post-processing.
+    """
     if source.n_rows is None:
         raise InputError(
             f"This release reads the rows {options.passes} times, and the table is a stream "

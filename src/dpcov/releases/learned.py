@@ -38,7 +38,9 @@ class Clipping:
 
     `wanted` is the share of rows for which the row norm was chosen, from public facts. `share`
     is the share that was found, and `excess` the mean over all rows of how far the squared norm
-    exceeds the squared row norm, in working units; either may be negative by its noise.
+    exceeds the squared row norm, in working units; either may be negative by its noise. No row
+    counts as more than two squared row norms longer: where rows are, `excess` is too small,
+    by more than its error says.
     """
 
     wanted: float
