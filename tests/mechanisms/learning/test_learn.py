@@ -3,10 +3,14 @@
 import dask.array as da
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
+from dpcov.mechanisms.learning import stated as stated_facts
 from dpcov.mechanisms.learning.budget import split_budget
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
@@ -148,6 +152,58 @@ def test_bounds_of_every_size_are_learned_within(offset, width):
     found = learned_from(open_table(rows), facts).learned
     assert (found.lower >= lower).all()
     assert (found.upper <= upper).all()
+
+
+SIZES = [0.0] + [sign * 10.0**e for sign in (-1, 1) for e in (-100, -50, -13, 0, 15, 16, 50, 100)]
+ANY_CELL = st.sampled_from([*SIZES, NAN, np.inf, -np.inf, 5e-324, 1e-320, -1e300, 1.7e308])
+
+
+@st.composite
+def column_facts(draw):
+    ends = sorted([draw(st.sampled_from(SIZES)), draw(st.sampled_from(SIZES))])
+    ends[1] = np.nextafter(ends[1], np.inf) if ends[0] == ends[1] != 1e100 else ends[1]
+    lower = draw(st.sampled_from([ends[0], -np.inf]))
+    upper = draw(st.sampled_from([ends[1], np.inf]))
+    center = draw(
+        st.sampled_from([NAN, float(np.clip(draw(st.sampled_from(SIZES)), lower, upper))])
+    )
+    scale = draw(st.sampled_from([NAN, 1e-100, 1.0, 1e100]))
+    usual = lower < upper and not 0 < abs(upper) < 1e-100
+    return (lower, upper, center, scale) if usual else (-np.inf, np.inf, NAN, scale)
+
+
+@pytest.mark.claim("P23")
+@given(
+    st.lists(column_facts(), min_size=2, max_size=2),
+    hnp.arrays(float, (3, 2), elements=ANY_CELL),
+    st.sampled_from([1e-3, 1.0, 100.0]),
+    st.sampled_from([None, 1e-20, 1.0, 1e20]),
+    st.integers(0, 2**32),
+)
+def test_no_cells_and_no_noise_are_refused_or_warned_of(columns, rows, epsilon, row_norm, seed):
+    lower, upper, center, scale = np.array(columns).T
+    facts = Stated(lower=lower, upper=upper, center=center, scale=scale)
+    row_norm = None if facts.without_limit.any() else row_norm
+    budget = split_budget(
+        ApproxDP(epsilon, 1e-6, "add-remove"), facts, with_radius=row_norm is None, rows_per_unit=9
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated_facts, "ruler_bits", lambda n_columns: 3)  # faster
+        lesson = learn(
+            open_table(rows),
+            facts,
+            budget,
+            row_norm=row_norm,
+            missing=Missing.CENTER,
+            engine=SerialEngine(),
+            stream=RandomStream.from_seed(seed),
+        )
+    reading = lesson.reading
+    assert (facts.lower <= reading.lower).all()
+    assert (reading.lower <= reading.center).all()
+    assert (reading.center <= reading.upper).all()
+    assert (reading.upper <= facts.upper).all()
+    assert np.array_equal(reading.working_units.scale, reading.scale)
 
 
 def test_other_columns_streams_and_empty_tables_are_refused():
