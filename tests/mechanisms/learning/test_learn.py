@@ -177,23 +177,18 @@ def column_facts(draw):
     st.lists(column_facts(), min_size=2, max_size=2),
     hnp.arrays(float, (3, 2), elements=ANY_CELL),
     st.sampled_from([1e-3, 1.0, 100.0]),
-    st.sampled_from([None, 1e-20, 1.0, 1e20]),
     st.integers(0, 2**32),
 )
-def test_no_cells_and_no_noise_are_refused_or_warned_of(columns, rows, epsilon, row_norm, seed):
+def test_no_cells_and_no_noise_are_refused_or_warned_of(columns, rows, epsilon, seed):
     lower, upper, center, scale = np.array(columns).T
     facts = Stated(lower=lower, upper=upper, center=center, scale=scale)
-    row_norm = None if facts.without_limit.any() else row_norm
-    budget = split_budget(
-        ApproxDP(epsilon, 1e-6, "add-remove"), facts, with_radius=row_norm is None, rows_per_unit=9
-    )
+    budget = split_budget(ApproxDP(epsilon, 1e-6, "add-remove"), facts, rows_per_unit=9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stated_facts, "ruler_bits", lambda n_columns: 3)  # faster
         lesson = learn(
             open_table(rows),
             facts,
             budget,
-            row_norm=row_norm,
             missing=Missing.CENTER,
             engine=SerialEngine(),
             stream=RandomStream.from_seed(seed),
@@ -203,7 +198,7 @@ def test_no_cells_and_no_noise_are_refused_or_warned_of(columns, rows, epsilon, 
     assert (reading.lower <= reading.center).all()
     assert (reading.center <= reading.upper).all()
     assert (reading.upper <= facts.upper).all()
-    assert np.array_equal(reading.working_units.scale, reading.scale)
+    assert np.array_equal(reading.units.scale, reading.scale)
 
 
 def test_other_columns_streams_and_empty_tables_are_refused():
