@@ -11,7 +11,7 @@ import numpy as np
 from scipy import optimize
 
 from wiring.account import gaussian_delta
-from wiring.choices import ALWAYS
+from wiring.choices import ALWAYS, BOUNDED
 
 MOST_STREAM_ROWS = 3_800_000
 SUM_BITS = 62  # exact sums stay below 2^62 (P7)
@@ -80,8 +80,7 @@ def _dense(options, n_rows, size):
     moments = m * math.sqrt(2) * (largest + constant**2)
     if options["neighbors"] == "add-remove":
         moments = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
-    nearly = 0.5 if learned and _bounds(options) else 0.99
-    return [*learned, Expected("moments", "moments", size + 1, moments, nearly)]
+    return [*learned, Expected("moments", "moments", size + 1, moments)]
 
 
 # Documented shares, and how many answers a step has.
@@ -135,10 +134,21 @@ def _summed(name, columns, low, high, share, options, n_rows):
     scale = math.ceil(_multiplier(share) * sensitivity * math.sqrt(answers))
     largest = n_rows * max(low, high)
     bits = max(0, min(32 - scale.bit_length(), SUM_BITS - largest.bit_length()))
-    nearly = 0.9
-    if _bounds(options):  # within them no cell is as far as one can be without
-        nearly = 0.0 if name in ("beyond", "clipping", "radius") else 0.6
+    nearly = _attained(name, options)
     return Expected(name, "gaussian", columns, sensitivity * 2**bits, nearly, answers)
+
+
+def _attained(step, options):
+    """Return how much of a sensitivity some candidates attain.
+
+    They are not at every median, which the first answers about ranges and limits ask for.
+    Within bounds no cell is as far as one can be without, and none is beyond narrow ones.
+    """
+    if options["columns"] == BOUNDED:
+        return 0.0 if step == "beyond" else 0.7
+    if _bounds(options):
+        return 0.86
+    return {"range": 0.94, "limit": 0.92}.get(step, 0.99)
 
 
 def _unknown(options, size):
