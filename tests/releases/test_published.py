@@ -27,8 +27,10 @@ def test_a_release_is_made_with_names_alone(kind):
 
 @pytest.mark.parametrize("kind", [dpcov.Release, dpcov.PairsRelease])
 def test_no_field_has_a_default_that_its_type_forbids(kind):
-    defaults = {field.name: field.type for field in fields(kind) if field.default is not MISSING}
+    defaults = {field.name: field.type for field in fields(kind) if field.default is None}
     assert all("None" in stated for stated in defaults.values())
+    others = {field.default for field in fields(kind)} - {None, MISSING}
+    assert all(isinstance(default, float) for default in others)
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -52,6 +54,15 @@ def test_a_release_with_a_mean_differs_from_one_without():
     release = made(releases.dense)
     assert replace(release, mean=np.zeros(5)) != release
     assert release != replace(release, mean=np.zeros(5))
+
+
+def test_a_release_that_learned_something_else_is_another():
+    release = made(releases.learned)
+    learned = release.learned
+    other = replace(learned, beyond=learned.beyond + 1e-9)
+    assert replace(learned) == learned != other
+    assert replace(release, learned=replace(learned)) == release != replace(release, learned=other)
+    assert release != replace(release, learned=None)
 
 
 def test_a_release_says_whether_it_has_a_mean():

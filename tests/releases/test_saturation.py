@@ -1,5 +1,6 @@
 """How much of the bound on row norms is in use, and when that is said."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -63,3 +64,19 @@ def test_the_share_is_unbiased_and_has_the_stated_error(shift):
 def test_reports_of_devices_have_it_too(make):
     used = make().bound_in_use
     assert abs(used.value - 0.29) < 6 * used.standard_error
+
+
+def test_it_is_about_the_rows_as_they_were_clipped():
+    release = releases.learned()
+    assert release.factor > 1
+    plain = dataclasses.replace(
+        release,
+        matrix=release.matrix / release.factor,
+        noise_scale=dataclasses.replace(
+            release.noise_scale, diagonal=release.noise_scale.diagonal / release.factor
+        ),
+        factor=1.0,
+    )
+    found, expected = release.bound_in_use, plain.bound_in_use
+    assert found.value == pytest.approx(expected.value)
+    assert found.standard_error == pytest.approx(expected.standard_error)

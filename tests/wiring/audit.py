@@ -1,11 +1,16 @@
 """The audit of one combination of options: what is spent, and whether sums stay in bounds."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations, product
+from unittest.mock import patch
+
+import numpy as np
 
 import dpcov
 from dpcov.errors import InputError, ParameterError
 from dpcov.privacy import Gaussian, Selection
+from dpcov.sensitive.sums import cell_counts, rows
 from wiring import account, reading
 from wiring.choices import (
     ALWAYS,
@@ -42,20 +47,34 @@ def release(watch, options, row, answers=None, *, alone=False):
     """Return the release and what passed the door."""
     watch.begin(answers)
     try:
-        made = function(options)(handed_over(row, options, alone=alone), **keywords(options))
+        with _nobody_is_let_in(row):
+            made = function(options)(handed_over(row, options, alone=alone), **keywords(options))
     except (ParameterError, InputError) as refusal:
         raise RefusedError(str(refusal)) from None
     return made, watch.draws
 
 
+@contextmanager
+def _nobody_is_let_in(row):
+    """Let a row without cells be read where tables with gaps are refused.
+
+    It stands for a person who is not in the table; no table has it.
+    """
+    if not np.isnan(row).all():
+        yield
+        return
+    with patch.object(rows, "check_complete"), patch.object(cell_counts, "check_complete"):
+        yield
+
+
 def audit(watch, options):
     """Watch releases of neighboring tables, and compare with what the options mean."""
-    rows = candidates(options)
-    made, draws = release(watch, options, rows[1])
+    made, draws = release(watch, options, candidates(options)[1])
+    people = candidates(options, made)
     pairs = isinstance(made, dpcov.PairsRelease)
     expected = reading.steps(options, n_rows=rows_that_count(options), size=SIZE, pairs=pairs)
     answers = [draw.answer for draw in draws]
-    runs = [release(watch, options, row, answers) for row in rows]
+    runs = [release(watch, options, row, answers) for row in people]
     groups = [_grouped(run, expected) for run in (draws, *(run for _, run in runs))]
     found = [
         *_promised(made, options),
@@ -114,7 +133,7 @@ def _grouped(draws, expected):
     """Return the draws of each step, or None if they are not the steps that are expected."""
     left, groups = list(draws), []
     for step in expected:
-        sizes = [step.size]
+        sizes = [step.size] * step.draws
         if step.kind == "moments":
             sizes = [step.size, step.size * (step.size - 1) // 2]
         group, left = left[: len(sizes)], left[len(sizes) :]

@@ -12,7 +12,7 @@ import numpy as np
 import dpcov
 
 SIZE = 4  # columns: small enough to reason about, and corners of a cube are orthogonal
-ROWS = 2000  # enough to learn a row norm, with several rows of each person too
+ROWS = 2000  # enough to learn from, with several rows of each person too
 PEOPLE_ROWS = 3  # how many rows of one person count, with privacy_unit=
 FAR = 1e6
 NAMES = [f"x{i + 1}" for i in range(SIZE)]
@@ -26,7 +26,12 @@ BOUNDED = {
     name: (center - scale, center + scale)
     for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
 }
-# Not stated are a center of 0, or the one bound, and a scale of 1.
+# As a person states them: far apart.
+WIDE = {
+    name: (center - 40 * scale, center + 40 * scale)
+    for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
+}
+# With a row norm, what is not stated are a center of 0, or the one bound, and a scale of 1.
 PARTLY = {"x1": {"center": 3.0}, "x2": {"scale": 0.5}, "x3": {}, "x4": (6.0, None)}
 PARTLY_UNITS = np.array([3.0, 0.0, 0.0, 6.0]), np.array([1.0, 0.5, 1.0, 1.0])
 
@@ -42,9 +47,9 @@ CORE = {
 }
 # The rest: combinations of the above are tried again with some of these, in turn.
 SIDES = {
-    "columns": [None, "names", FACTS, BOUNDED, PARTLY],
+    "columns": [None, "names", FACTS, BOUNDED, WIDE, PARTLY],
     "missing": ["refuse", "center"],
-    "shares": [None, {"moments": 7}, {"selection": 1, "values": 3}],
+    "shares": [None, {"center": 0.2, "radius": 0.01}, {"selection": 1, "values": 3}],
     "engine": [None, None, None, "dask"],  # which is slow, and adds the same numbers up
     "table": ["array", "stream"],
 }
@@ -53,6 +58,8 @@ SIDES = {
 ALWAYS = {"epsilon": 4.0, "delta": 1e-6, "seed": 7, "progress": False, "header": None}
 NOT_OPTIONS = {"table", "privacy_unit"}  # the table, and a name that goes with rows_per_unit
 OWN = {"table"}  # how the table is handed over is a choice of this test
+E1, E2 = np.eye(SIZE)[:2]
+ORTHOGONAL = -E1 / 16 + (1 - 16**-2) ** 0.5 * E2  # to E1, together with the constant
 
 
 def function(options):
@@ -66,12 +73,23 @@ def is_meant(options):
     return all(value is None for name, value in options.items() if name not in known)
 
 
+def learns(options):
+    """Whether facts of columns and a row norm are learned."""
+    return options["max_pairs"] is None and options["row_norm"] is None
+
+
 def core_choices():
-    """Yield all combinations of the core, with everything else at its default."""
+    """Yield all combinations of the core, with everything else at its default.
+
+    Where something is learned, what is stated of columns and missing cells decide as well.
+    """
     plain = {name: values[0] for name, values in SIDES.items()}
     for values in product(*CORE.values()):
         options = dict(zip(CORE, values, strict=True)) | plain
-        if is_meant(options):
+        if is_meant(options) and learns(options):
+            for columns, missing in product(SIDES["columns"], SIDES["missing"]):
+                yield options | {"columns": columns, "missing": missing}
+        elif is_meant(options):
             yield options
 
 
@@ -99,7 +117,14 @@ def keywords(options):
 
 
 def units(options):
-    """Return the centers and scales of working units: what a row of zeros means."""
+    """Return the centers and scales of working units: what a row of zeros means.
+
+    Where they are learned, those that make the rows of others what they are.
+    """
+    if learns(options):
+        return CENTER, SCALE
+    if options["columns"] == WIDE:
+        return CENTER, 40 * SCALE
     if options["columns"] == PARTLY:
         return PARTLY_UNITS
     if isinstance(options["columns"], dict):
@@ -123,11 +148,35 @@ def others():
     return rows * (lengths / np.sqrt((rows**2).sum(axis=1)))[:, None]
 
 
-def candidates(options):
-    """Return rows that a person may have, in working units; the first adds nothing.
+def candidates(options, made=None):
+    """Return rows that a person may have; the first adds nothing.
 
-    Among them are those that are furthest apart, for each of the steps that there may be.
+    Among them are those that are furthest apart, for each of the steps that there may be. Where
+    the rows are read as an earlier release learned, that is `made`.
     """
+    if learns(options):
+        rows = _candidates_to_learn_from(made)
+    else:
+        center, scale = units(options)
+        rows = [center + scale * row for row in _working_candidates(options)]
+    if options["missing"] == "center":
+        rows += [np.array([FAR, np.nan, 0, 0]), np.array([np.nan, FAR, np.inf, 0])]
+    return rows
+
+
+def _candidates_to_learn_from(made):
+    """Return rows in own units: without cells, far to each side, at zero, and as they are read."""
+    sides = np.array([1.0, -1.0, 1.0, -1.0])
+    rows = [np.full(SIZE, np.nan), np.full(SIZE, FAR), np.full(SIZE, -FAR), np.zeros(SIZE)]
+    rows.append(FAR * sides)
+    if made is not None:
+        center, scale = made.units.center, made.units.scale
+        long = 1.005 * made.provenance.row_norm
+        rows += [center + scale * long * row for row in (0 * E1, E1, ORTHOGONAL)]
+    return rows
+
+
+def _working_candidates(options):
     e1, e2, e3, e4 = np.eye(SIZE)
     rows = [
         0 * e1,
@@ -139,11 +188,9 @@ def candidates(options):
     if options["max_pairs"] is not None or isinstance(options["columns"], dict):
         rows.append(FAR * (e1 - e2 + e3 - e4))
     if options["max_pairs"] is None:
-        rows.append(FAR * (-0.1 * e1 + 0.99**0.5 * e2))  # orthogonal with the constant
+        rows.append(FAR * ORTHOGONAL)
     if options["cell_bound"] is not None:
         rows += [FAR * (e1 + e2), FAR * (e3 + e4)]
-    if options["missing"] == "center":
-        rows += [np.array([FAR, np.nan, 0, 0]), np.array([np.nan, FAR, np.inf, 0])]
     return rows
 
 
@@ -170,10 +217,11 @@ def table(row, options, *, alone=False):
 @cache
 def _table(row, center, scale, places, gaps, alone):
     rows, whose = others() * (not alone), np.arange(1.0, ROWS + 1)
-    rows[list(places)], whose[list(places)] = row, 0
     if gaps:
         rows[7, 2] = rows[8, 1] = np.nan
-    return np.array(center) + np.array(scale) * rows, whose
+    rows = np.array(center) + np.array(scale) * rows
+    rows[list(places)], whose[list(places)] = row, 0
+    return rows, whose
 
 
 def handed_over(row, options, *, alone=False):

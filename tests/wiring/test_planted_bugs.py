@@ -6,7 +6,7 @@ combination that `test_wiring` audits, too.
 
 import pytest
 
-from dpcov.privacy import adaptive, gaussian
+from dpcov.privacy import gaussian
 from wiring.audit import audit, audit_rare
 from wiring.choices import CORE, SIDES
 from wiring.planting import plant
@@ -15,6 +15,7 @@ from wiring.watching import Watch
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 DENSE = "mechanisms.dense:"
+LEARNING = "mechanisms.learning."
 SENSITIVITY = "privacy.sensitivity:squared_moment_sensitivity"
 PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_norm": 1.0}
 UNITS = {"rows_per_unit": 3}
@@ -31,10 +32,16 @@ BUGS = {
         "rows_per_unit=1",
         UNITS,
     ),
-    "several rows of a person paid as one after a radius": (
+    "several rows of a person paid as one after learning": (
         DENSE + "DenseOptions.calibrate",
         "rows_per_unit=self.rows_per_unit",
-        "rows_per_unit=1 if self.learns_radius else self.rows_per_unit",
+        "rows_per_unit=1 if self.row_norm is None else self.rows_per_unit",
+        LEARNED | UNITS,
+    ),
+    "several rows of a person learned from as one": (
+        DENSE + "DenseOptions.budget",
+        "rows_per_unit=self.rows_per_unit",
+        "rows_per_unit=1",
         LEARNED | UNITS,
     ),
     "pairs without rows_per_unit in the calibration": (
@@ -56,10 +63,91 @@ BUGS = {
         PAIRS,
     ),
     # The wiring of the dense mechanism.
-    "moments with all of the budget beside a radius": (
-        DENSE + "DenseOptions.calibrate",
-        'multiplier=self.budget().multipliers["moments"]',
-        "multiplier=None",
+    "moments with all of the budget after learning": (
+        DENSE + "_release_learned",
+        "budget.event(MOMENTS)",
+        "Gaussian(MOMENTS, gaussian_scale(epsilon=options.promise.epsilon, "
+        "delta=options.promise.delta))",
+        LEARNED,
+    ),
+    "all steps with the whole budget": (
+        LEARNING + "budget:split_budget",
+        "whole / math.sqrt(weights[step])",
+        "whole",
+        LEARNED,
+    ),
+    "a stated row norm with more than the whole budget": (
+        DENSE + "release_dense",
+        "Gaussian(MOMENTS, multiplier)",
+        "Gaussian(MOMENTS, multiplier * 0.99)",
+        {},
+    ),
+    "noise of moments for half the norm that rows are clipped to": (
+        DENSE + "_release_moments",
+        "    kernel = GramKernel(",
+        "    calibration = replace(calibration, diagonal=calibration.diagonal // 4, "
+        "off_diagonal=calibration.off_diagonal // 4)\n    kernel = GramKernel(",
+        LEARNED,
+    ),
+    "moments with the sensitivity of a shorter row": (
+        "mechanisms.second_moment:calibrate_moments",
+        "squared_norm=grid.squared_norm",
+        "squared_norm=grid.squared_norm // 4",
+        LEARNED,
+    ),
+    "a row norm from the rows": (
+        DENSE + "_release_learned",
+        "        lesson.row_norm,\n",
+        "        lesson.row_norm * (1 + (next(iter(source.blocks(999)))[90, 0] > 1e3)),\n",
+        LEARNED,
+    ),
+    "moments about what the rows say": (
+        DENSE + "_release_learned",
+        "        lesson.reading,\n",
+        "        replace(lesson.reading, center=lesson.reading.center\n"
+        "            + (next(iter(source.blocks(999)))[90] > 1e3)),\n",
+        LEARNED,
+    ),
+    "a factor from exact sums": (
+        DENSE + "_release_learned",
+        "return made.lengthened(lesson.learned)",
+        "rows = lesson.reading.read(next(iter(source.blocks(9999))))\n"
+        "    exact = float((rows[80:99, 0] ** 2).sum())\n"
+        "    factor = 1.5 if exact > 30 else 1.25\n"
+        "    return replace(made.lengthened(lesson.learned), factor=factor)",
+        LEARNED,
+    ),
+    "an error of the factor from the longest row": (
+        DENSE + "_release_learned",
+        "return made.lengthened(lesson.learned)",
+        "longest = float(abs(next(iter(source.blocks(999)))[80:99, 0]).max())\n"
+        "    error = 0.1 if longest > 1e3 else 0.2\n"
+        "    return replace(made.lengthened(lesson.learned), factor_error=error)",
+        LEARNED,
+    ),
+    "a release that does not list what was learned": (
+        DENSE + "_release_learned",
+        "events = (*lesson.events, *made.events)",
+        "events = made.events",
+        LEARNED,
+    ),
+    "a release that lists all steps of learning but one": (
+        DENSE + "_release_learned",
+        "(*lesson.events, *made.events)",
+        "(*lesson.events[:-1], *made.events)",
+        LEARNED,
+    ),
+    "a release that lists learning alone": (
+        DENSE + "_release_learned",
+        "(*lesson.events, *made.events)",
+        "lesson.events",
+        LEARNED,
+    ),
+    "rows that are learned from again": (
+        DENSE + "_release_learned",
+        "    made = _release_moments(",
+        "    lesson = learn(source, stated, budget, missing=options.missing, engine=engine, "
+        "stream=stream)\n    made = _release_moments(",
         LEARNED,
     ),
     "moments without a mean": (
@@ -68,53 +156,59 @@ BUGS = {
         "with_mean=False",
         {},
     ),
-    "a radius chosen with twice its range": (
-        DENSE + "_Steps._learn_radius",
-        "selection_range=width",
-        "selection_range=2 * width",
+    "a radius with the budget of the moments": (
+        LEARNING + "learn:learn",
+        'budget.payment("radius"), budget.payment(MOMENTS)',
+        "budget.payment(MOMENTS), budget.payment(MOMENTS)",
         LEARNED,
     ),
     "a radius that forgets how many rows a person has": (
-        DENSE + "_Steps._learn_radius",
-        "rows_per_unit=per_unit",
-        "rows_per_unit=1",
+        LEARNING + "budget:LearningBudget.payment",
+        "rows_per_unit=self.rows_per_unit",
+        'rows_per_unit=1 if step == "radius" else self.rows_per_unit',
         LEARNED | UNITS,
     ),
-    "a radius that is scored twice as steeply": (
-        "mechanisms.radius:choose_radius",
-        "scores = n_rows - np",
-        "scores = 2 * n_rows - 2 * np",
+    "rows beyond a radius that count twice": (
+        "sensitive.sums.norm_histogram:NormBins.beyond",
+        "= self._counts",
+        "= 2 * self._counts",
         LEARNED,
     ),
-    "a range taken for a sensitivity": (
-        "mechanisms.radius:choose_radius",
-        "2 * rows_per_unit / selection_range",
-        "rows_per_unit / selection_range",
+    "the answers about a radius taken for one": (
+        LEARNING + "lengths:find_radius",
+        ", steps=tuning.radius_steps)\n    low",
+        ")\n    low",
         LEARNED,
     ),
-    "selections for nothing": (
-        "mechanisms.budget:split_budget",
-        "selections=selections,",
-        "selections=0,",
+    "learning for nothing": (
+        LEARNING + "budget:_weights",
+        "1 - math.fsum(weights.values())",
+        "1",
         LEARNED,
     ),
-    "shares that do not add up to one": (
+    "stated shares that do not add up to one": (
+        LEARNING + "budget:_weights",
+        "math.fsum(weights.values())",
+        "math.fsum(defaults[step] for step in weights)",
+        LEARNED | {"shares": SIDES["shares"][1]},
+    ),
+    "shares of pairs that add up to half": (
         "mechanisms.budget:split",
         "weights[step] / whole",
-        "weights[step]",
-        {"shares": SIDES["shares"][1]},
+        "weights[step] / whole / 2",
+        PAIRS | {"shares": SIDES["shares"][2]},
     ),
     "a listed selection of half its range": (
-        "mechanisms.budget:Budget.selection",
-        "self.selection_range",
-        "self.selection_range / 2",
-        LEARNED,
+        "mechanisms.pairs_calibration:_events",
+        "width, count)",
+        "width / 2, count)",
+        PAIRS,
     ),
     "a listed multiplier that is twice as large": (
-        "mechanisms.budget:Budget.gaussian",
-        "self.multipliers[name]",
-        "2 * self.multipliers[name]",
-        {},
+        LEARNING + "budget:LearningBudget.event",
+        "self.multipliers[step]",
+        '(1 if step == "moments" else 2) * self.multipliers[step]',
+        LEARNED,
     ),
     "a listed multiplier of a millionth more": (
         "mechanisms.pairs_calibration:_gaussian",
@@ -197,18 +291,6 @@ BUGS = {
         "return 1.01 * low\n",
         PAIRS,
     ),
-    "a single selection for nothing": (
-        "privacy.adaptive:adaptive_scale",
-        "if selections == 0:",
-        "if selections <= 1:",
-        LEARNED,
-    ),
-    "losses of selections cut in half": (
-        "privacy.adaptive:_losses",
-        "place * step - reach",
-        "(place * step - reach) / 2",
-        LEARNED,
-    ),
     # The pairs mechanism.
     "sums on a grid that is finer than their noise": (
         "mechanisms.pairs:release_co_movement",
@@ -273,9 +355,15 @@ BUGS = {
         PAIRS | {"cell_bound": CORE["cell_bound"][1]},
     ),
     "rows that count twice for the radius": (
-        "sensitive.sums.norm_counts:NormKernel.sum_over",
-        "cells += np",
-        "cells += 2 * np",
+        "sensitive.sums.norm_histogram:NormBinsKernel.sum_over",
+        "counts += np",
+        "counts += 2 * np",
+        LEARNED,
+    ),
+    "a row in the bins of two columns": (
+        "sensitive.sums.cell_counts:CellCounts.between",
+        "return self._below[high]",
+        "return 2 * self._below[high]",
         LEARNED,
     ),
     "a promise for all tables where some are refused": (
@@ -295,9 +383,19 @@ BUGS = {
 # Seen only after answers that hardly ever come, or in a table that adds up to nothing.
 RARE_BUGS = {
     "a radius no larger than the longest row": (
-        "mechanisms.radius:choose_radius",
-        "counts.radii[place[0]]",
-        "counts.radii[min(place[0], int(np.searchsorted(within, n_rows)))]",
+        LEARNING + "lengths:find_radius",
+        "return high",
+        "return min(high, 1 + max([0, *np.flatnonzero(bins._counts)]))",
+        LEARNED,
+    ),
+    "a factor from the rows where noisy variances are negative": (
+        DENSE + "_release_learned",
+        "return made.lengthened(lesson.learned)",
+        "longer = made.lengthened(lesson.learned)\n"
+        "    if made.matrix.trace() < 0:\n"
+        "        first = next(iter(source.blocks(999)))[90, 0]\n"
+        "        longer = replace(longer, factor=1 + float(first > 1e3))\n"
+        "    return longer",
         LEARNED,
     ),
     "exact squares where the noisy ones are negative": (
@@ -320,7 +418,7 @@ RARE_BUGS = {
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
     """Let no scale that was computed with a bug be used without it, nor the other way round."""
-    remembered = [adaptive._smallest_multiplier, adaptive._losses, gaussian._smallest_multiplier]
+    remembered = [gaussian._smallest_multiplier]
     for function in remembered:
         function.cache_clear()
     yield

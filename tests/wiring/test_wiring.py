@@ -38,7 +38,7 @@ pytestmark = [
 ]
 # Far fewer would mean that the library refuses what it should not.
 FEWEST_CORE, FEWEST_IN_ALL = 140, 270
-TRIES, DENSE_TIMES = 8, 10
+TRIES, DENSE_TIMES = 8, 2
 
 
 def is_taken(watch, options):
@@ -52,7 +52,7 @@ def is_taken(watch, options):
 def with_sides(watch, core):
     """Yield more for each combination of the core, with other options in turn.
 
-    Of all covariances there are few combinations: ten more for each. Of pairs, one more for
+    Of all covariances there are few combinations: two more for each. Of pairs, one more for
     every other.
     """
     sides, turn = side_choices(), 0

@@ -13,7 +13,7 @@ from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, ParameterError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.learning.budget import MOMENTS, LearningPlan, plan_learning
+from dpcov.mechanisms.learning.budget import MOMENTS, LearningBudget, split_budget
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
@@ -50,9 +50,9 @@ class DenseOptions:
         """How often the rows are read."""
         return 3 if self.row_norm is None else 1
 
-    def budget(self, stated: Stated, n_rows: int | None) -> LearningPlan:
+    def budget(self, stated: Stated, n_rows: int | None) -> LearningBudget:
         """Return what each step may cost, where something is learned."""
-        return plan_learning(
+        return split_budget(
             self.promise,
             stated,
             n_rows=n_rows,
@@ -97,7 +97,13 @@ def release_dense(
 def _release_learned(
     source: Rows, options: DenseOptions, engine: Engine, stream: RandomStream
 ) -> Release:
-    """Learn how rows are read, and to which norm they are clipped; release what that gives."""
+    """Learn how rows are read, and to which norm they are clipped; release what that gives.
+
+    Notes
+    -----
+    Claim P18. What was learned is paid for, so it is to the moments what public facts are; all
+    steps together keep the promise (P23). Making up for clipping is post-processing.
+    """
     if source.n_rows is None:
         raise InputError(
             f"This release reads the rows {options.passes} times, and the table is a stream "

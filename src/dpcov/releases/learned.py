@@ -5,7 +5,7 @@ Owns these values. Never sees rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
 
@@ -16,9 +16,32 @@ from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
 from dpcov.releases.sizes import check_scale, check_sizes
 
-__all__ = ["Clipping", "Known", "Learned"]
+__all__ = [
+    "EXCESS_REACH",
+    "MOST_TAIL",
+    "RADIUS_NOISE",
+    "RADIUS_STEPS",
+    "RADIUS_TAIL",
+    "Clipping",
+    "Known",
+    "Learned",
+]
 
 Array = npt.NDArray[np.float64]
+
+# By these a file says something that can be computed again; other values need another schema.
+RADIUS_TAIL = 4.0
+"""The share of rows that are shortened: so many noise multipliers of the moments, times the
+number of columns over that of rows."""
+RADIUS_NOISE = 2.5
+"""… or so many noise sd of a count, if that is more."""
+RADIUS_STEPS = 7
+"""Halvings of the squared norms among which a radius is sought: of 128 bins, one is left."""
+MOST_TAIL = 0.5
+"""No larger share is left beyond a quantile, however large the noise is."""
+EXCESS_REACH = 2.0
+"""How far rows are longer is measured up to so many squared radii."""
+
 # Measured on real tables, in units of the wanted share times the squared row norm.
 _USUAL_EXCESS, _USUAL_SPREAD = 0.3, 0.25
 
@@ -38,7 +61,9 @@ class Clipping:
 
     `wanted` is the share of rows for which the row norm was chosen, from public facts. `share`
     is the share that was found, and `excess` the mean over all rows of how far the squared norm
-    exceeds the squared row norm, in working units; either may be negative by its noise.
+    exceeds the squared row norm, in working units; either may be negative by its noise. No row
+    counts as more than two squared row norms longer: where rows are, `excess` is too small,
+    by more than its error says.
     """
 
     wanted: float
@@ -106,11 +131,28 @@ class Learned:
             self._check_vector(name, np.int8)
             if not np.isin(getattr(self, name), list(Known)).all():
                 raise ParameterError(f"{name} must hold numbers from 0 to 2.")
+        self._check_known()
         if not isinstance(self.clipping, Clipping):
             raise ParameterError("clipping must be a Clipping.")
+
+    def _check_known(self) -> None:
+        """Refuse what no column can have: a median is always seen, and ranges serve the rest."""
+        if (self.known_center == Known.NOT_SEEN).any():
+            raise ParameterError("known_center must be 0 or 1.")
+        stated = (self.known_center == Known.STATED) & (self.known_scale == Known.STATED)
+        if (self.known_range[stated] != Known.STATED).any():
+            raise ParameterError("A range is learned for a center or a scale alone.")
 
     def _check_vector(self, name: str, kind: type[Any]) -> None:
         vector = getattr(self, name)
         if vector.ndim != 1 or vector.dtype != kind or len(vector) != len(self.lower):
             raise ParameterError(f"{name} must be one number for each column.")
         vector.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Learned):
+            return NotImplemented
+        names = (field.name for field in fields(self))
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -25,13 +25,22 @@ from dpcov.privacy import (
     Selection,
     cap_epsilon,
     events_delta,
+    gaussian_scale,
     sign_sensitivity,
     squared_moment_sensitivity,
     squared_unit_sensitivity,
 )
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import zcdp_budget
-from dpcov.releases.learned import Known, Learned
+from dpcov.releases.learned import (
+    EXCESS_REACH,
+    MOST_TAIL,
+    RADIUS_NOISE,
+    RADIUS_STEPS,
+    RADIUS_TAIL,
+    Known,
+    Learned,
+)
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.release import (
     LOCAL_CAP,
@@ -171,6 +180,20 @@ def _check_central(release: Release) -> None:
         raise CorruptFileError("its mean is not that of its origin")
     if not _are_alike(release.noise_scale, _noise_of(moments, release)):
         raise CorruptFileError("its noise is not that of its events")
+    _check_spends_all(release)
+
+
+def _check_spends_all(release: Release) -> None:
+    """Refuse events that cost less than the promise: the mechanism leaves nothing over.
+
+    A file that keeps silent about steps that were paid for would be one.
+    """
+    promise = release.provenance.calibrated_for
+    costs = sum(_costs(release.provenance.events))
+    if isinstance(promise, ApproxDP):
+        whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta) ** -2
+        if costs < whole * (1 - _COUNTS):
+            raise CorruptFileError("its events are not those of its origin")
 
 
 def _check_dense_events(release: Release) -> Gaussian:
@@ -186,6 +209,8 @@ def _check_dense_events(release: Release) -> Gaussian:
             event = _next(left, name, Gaussian)
             if name in ("beyond", "clipping"):
                 _check_learned_noise(event, release, learned)
+        _check_limits(release, learned)
+        _check_wanted(release, learned)
         _check_factor(release, learned)
     moments = _next(left, "moments", Gaussian)
     if left or not _can_be_noise(release.provenance.events):
@@ -212,7 +237,7 @@ def _check_learned_noise(event: Gaussian, release: Release, learned: Learned) ->
     """Compare the noise of shares beyond limits, or of clipped rows, with that of its event."""
     made, clipping = release.provenance, learned.clipping
     moved = made.rows_per_unit * event.multiplier / release.n_rows
-    reach = 2 * made.row_norm**2  # how far an excess is measured
+    reach = EXCESS_REACH * made.row_norm**2  # how far an excess is measured
     expected = (
         {"beyond_error": (learned.beyond_error, math.sqrt(release.n_columns) * moved)}
         if event.name == "beyond"
@@ -224,6 +249,27 @@ def _check_learned_noise(event: Gaussian, release: Release, learned: Learned) ->
     for stated, computed in expected.values():
         if not math.isclose(stated, computed, rel_tol=_COUNTS):
             raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_limits(release: Release, learned: Learned) -> None:
+    """Refuse limits beside the center: a center is learned within them, or stated within bounds."""
+    center = release.units.center
+    if not ((learned.lower <= center) & (center <= learned.upper)).all():
+        raise CorruptFileError("its limits are not those of its origin")
+
+
+def _check_wanted(release: Release, learned: Learned) -> None:
+    """Compare the share of rows that should be clipped with what public facts ask for."""
+    made = release.provenance
+    multipliers = {
+        event.name: event.multiplier for event in made.events if isinstance(event, Gaussian)
+    }
+    per_row = made.rows_per_unit / release.n_rows
+    best = RADIUS_TAIL * multipliers["moments"] * release.n_columns * per_row
+    noise = multipliers["radius"] * math.sqrt(RADIUS_STEPS) * per_row
+    wanted = min(MOST_TAIL, max(best, RADIUS_NOISE * noise))
+    if not math.isclose(learned.clipping.wanted, wanted, rel_tol=_COUNTS):
+        raise CorruptFileError("its clipping is not that of its origin")
 
 
 def _check_factor(release: Release, learned: Learned) -> None:
@@ -245,8 +291,12 @@ def _check_factor(release: Release, learned: Learned) -> None:
 
 def _can_be_noise(events: tuple[Event, ...]) -> bool:
     """Return whether shares that can be asked for give this noise."""
-    costs = [(1 / event.multiplier) ** 2 for event in events if isinstance(event, Gaussian)]
+    costs = _costs(events)
     return min(costs) >= _SMALLEST_PART * sum(costs)
+
+
+def _costs(events: tuple[Event, ...]) -> list[float]:
+    return [(1 / event.multiplier) ** 2 for event in events if isinstance(event, Gaussian)]
 
 
 def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:

@@ -46,6 +46,9 @@ class Stated:
             known = vector[np.isfinite(vector)]
             if (np.abs(known) > LARGEST_FACT).any():
                 raise ParameterError(f"{name} must be at most {LARGEST_FACT:g} in size.")
+            # What is learned near smaller ones would leave the range of a release.
+            if ((known != 0) & (np.abs(known) < 1 / LARGEST_FACT)).any():
+                raise ParameterError(f"{name} must be zero or at least {1 / LARGEST_FACT:g}.")
             vector.setflags(write=False)
             object.__setattr__(self, name, vector)
         # A comparison with NaN is false, so that unknown bounds are refused as well.
@@ -53,7 +56,7 @@ class Stated:
             raise ParameterError("lower must be below upper in every column.")
         if np.isinf(self.center).any() or np.isinf(self.scale).any():
             raise ParameterError("center and scale must be finite where they are stated.")
-        if (self.scale < 1 / LARGEST_FACT).any():
+        if (self.scale <= 0).any():
             raise ParameterError("scale must be positive.")
         if ((self.center < self.lower) | (self.center > self.upper)).any():
             raise ParameterError("center must lie within the bounds.")

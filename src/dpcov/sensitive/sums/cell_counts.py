@@ -72,14 +72,17 @@ class CellCounts(Sealed):
     def sums(self, value: Callable[[Integers, Integers], Integers], columns: Integers) -> Integers:
         """Return Σ value(column, bin) over the cells of some columns. Sensitive.
 
-        `value` is asked for bins that are in use, and must not remember which.
+        `value` is asked for bins that are in use, and must not remember which. Many bins may
+        be, so one column is looked at after the other.
         """
-        column, index = np.divmod(self._bins, self.ruler.n_bins)
-        totals = np.zeros(len(self._bins) + 1, dtype=np.int64)
-        # A sum of all columns may leave 64 bits; differences of such sums are right again.
-        np.cumsum(value(column, index) * self._counts, out=totals[1:])
-        ends = np.searchsorted(self._bins, np.arange(self.n_columns + 1) * self.ruler.n_bins)
-        return np.diff(totals[ends])[columns]
+        starts = np.searchsorted(self._bins, columns * self.ruler.n_bins)
+        ends = np.searchsorted(self._bins, (columns + 1) * self.ruler.n_bins)
+        totals = np.zeros(len(columns), dtype=np.int64)
+        for place, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
+            index = self._bins[start:end] - column * self.ruler.n_bins
+            values = value(np.full(len(index), column), index)
+            totals[place] = values @ self._counts[start:end]
+        return totals
 
     def __add__(self, other: object) -> CellCounts:
         if not isinstance(other, CellCounts):

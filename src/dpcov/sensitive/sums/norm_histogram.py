@@ -31,8 +31,8 @@ class NormBins(Sealed):
     Notes
     -----
     Claim P25. The norm of a row follows from that row alone, and puts it into one bin; a row
-    of zeros, or too short to tell, is in none. So replacing a row moves two counts by 1 at
-    most, and putting a row of zeros in its place moves one.
+    without cells, of zeros, or too short to tell, is in none. So one row moves the number of
+    rows in any set of bins by at most 1, and adds nothing to it if it has no cells.
     """
 
     __slots__ = ("_counts", "edges", "n_rows")
