@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.releases import Release
 
-__all__ = ["NoiseModel", "row_blocks"]
+__all__ = ["Clipped", "NoiseModel", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
 _PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7  # measured: see docs/methods.md
