@@ -148,7 +148,8 @@ class CellKernel:
         return bins
 
     def _tile(self, rows: npt.NDArray[Any]) -> Integers:
-        cells = np.ascontiguousarray(rows.T, dtype=np.float64)
+        # Always a copy: a block may be the caller's own memory.
+        cells = np.array(rows.T, dtype=np.float64, order="C")
         finite = np.isfinite(cells)
         complete = bool(finite.all())
         check_complete(complete, self.missing)
