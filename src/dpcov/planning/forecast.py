@@ -277,7 +277,8 @@ def plan(
     release itself. What it cannot know is how long rows are: it takes them to be as in real tables,
     of which 8 in 10 had a noise within a factor of 1.6 of the forecast (docs/methods.md). With
     `row_norm`, columns are taken to vary by the scales that are stated, or within bounds as real
-    ones do; without either, `row_norm` to be that of 99 % of the rows. To show means: to stand out
+    ones do; without either, `row_norm` to be that of 99 % of the rows. Pairs are forecast for about
+    Gaussian columns; those with few values show less. To show means: to stand out
     in a test of all pairs that has a false one with probability 0.05; a pair must also be
     selected, when no other pair is related.
 
