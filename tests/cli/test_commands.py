@@ -61,6 +61,25 @@ def test_a_plan_for_machines_has_the_numbers_of_the_library():
     assert found["rows_needed"] == plan.rows_needed(0.1)
 
 
+def test_a_plan_reads_the_columns_file_of_a_release(tmp_path):
+    (tmp_path / "c.toml").write_text("[columns.a]\nlower = 0\nupper = 1\n[columns.b]\nlower = 0\n")
+    result = run("plan", "--rows", 20_000, "--columns", tmp_path / "c.toml", *PROMISE)
+    assert result.exit_code == 0
+    flat = " ".join(result.output.split())
+    assert "20,000 rows, 2 columns" in flat
+    assert "moments 70.5 %. Stated: facts of 2 of 2 columns; the rest is learned." in flat
+    asked = ("--rows", 20_000, "--columns", tmp_path / "c.toml", *PROMISE, "--row-norm", 3)
+    found = json.loads(run("plan", *asked, "--json").stdout)
+    assert (found["shares"], found["row_norm"], found["n_columns"]) == ({"moments": 1.0}, 3.0, 2)
+
+
+@pytest.mark.parametrize("columns", ["no-such-file.toml", "-3", "1", "c.txt"])
+def test_a_plan_needs_columns_or_their_file(columns):
+    result = run("plan", "--rows", 20_000, f"--columns={columns}", *PROMISE)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_plan_of_the_local_model_needs_no_delta():
     result = run("plan", "--rows", 20_000, "--columns", 3, "--epsilon", 2, "--neighbors", "local")
     assert result.exit_code == 0

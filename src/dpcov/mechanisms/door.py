@@ -17,14 +17,13 @@ from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
 from dpcov.errors import DpcovError, ParameterError, WeakPromiseWarning
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.options import read_facts
+from dpcov.mechanisms.options import read_columns
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.progress import check_progress, show_progress
 from dpcov.sensitive.engines.serial import Engine, choose_engine
 from dpcov.sensitive.tables import RowSource, needs_scheduler, open_table
 from dpcov.sensitive.tables.choice import Wanted
-from dpcov.sensitive.tables.names import check_names
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.workers.schedulers import Scheduler, choose_scheduler
 
@@ -88,8 +87,7 @@ class Request:
         seed: int | None,
     ) -> Request:
         """Return the request, or refuse what no table could be released with."""
-        facts = read_facts(columns)
-        names = None if facts is not None or columns is None else check_names("columns", columns)
+        facts, names = read_columns(columns)
         Wanted(names, None if facts is None else facts.names, privacy_unit, header)
         check_progress(progress)
         return cls(

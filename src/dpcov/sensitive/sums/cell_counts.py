@@ -151,7 +151,8 @@ class CellKernel:
         return bins
 
     def _tile(self, rows: npt.NDArray[Any]) -> Integers:
-        cells = np.ascontiguousarray(rows.T, dtype=np.float64)
+        # Always a copy: a block may be the caller's own memory.
+        cells = np.array(rows.T, dtype=np.float64, order="C")
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
             # A sum that is finite has no other terms; where it is not, each is looked at.
