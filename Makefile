@@ -9,7 +9,7 @@ PYTEST := -m pytest -n 2 --dist worksteal
 
 .PHONY: help demo test test-lowest test-sdist check docs format bench clean
 help:
-	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a report"
+	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
 	@echo "make test-lowest  run them with the lowest versions that are declared"
 	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"

@@ -1,4 +1,7 @@
-"""Run the benchmarks and print their tables: ``python -m benchmarks [name ...]``."""
+"""Run the benchmarks and print their tables: ``python -m benchmarks [name ...]``.
+
+``python -m benchmarks tables DIR`` measures on the Parquet files of a folder.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benchmarks import dask_engine, estimate, files, local, pairs, release
+from benchmarks.accuracy import kinds, scales, study
 from benchmarks.accuracy import pairs as accuracy_of_pairs
-from benchmarks.accuracy import scales, study
+from benchmarks.accuracy import tables as real_tables
 from benchmarks.measure import Table
 
 _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
@@ -17,6 +21,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy": study.tables,
     "accuracy-pairs": accuracy_of_pairs.tables,
     "accuracy-scales": scales.tables,
+    "accuracy-kinds": kinds.tables,
     "local": local.tables,
     "files": files.tables,
     "dask": dask_engine.tables,
@@ -25,12 +30,21 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
 
 def main(names: list[str]) -> None:
     """Print the tables of the named benchmarks, or of all."""
+    if names[:1] == ["tables"]:
+        if len(names) != 2:
+            raise SystemExit("Say where the tables are: python -m benchmarks tables DIR")
+        _print(real_tables.tables(names[1]))
+        return
     unknown = set(names) - _TABLES.keys()
     if unknown:
-        raise SystemExit(f"Unknown benchmark; choose from: {', '.join(_TABLES)}")
+        raise SystemExit(f"Unknown benchmark; choose from: {', '.join(_TABLES)}, tables DIR")
     for name in names or _TABLES:
-        for table in _TABLES[name]():
-            print(table.to_markdown(), end="\n\n", flush=True)
+        _print(_TABLES[name]())
+
+
+def _print(tables: Iterator[Table]) -> None:
+    for table in tables:
+        print(table.to_markdown(), end="\n\n", flush=True)
 
 
 if __name__ == "__main__":

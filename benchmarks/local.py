@@ -32,8 +32,8 @@ def tables() -> Iterator[Table]:
         yield _device_table()
 
 
-def _plan(size: int, epsilon: float, mechanism: str = "cap") -> local.Plan:
-    return local.Plan(
+def _plan(size: int, epsilon: float, mechanism: str = "cap") -> local.CollectionPlan:
+    return local.CollectionPlan(
         columns=[f"x{i}" for i in range(size)],
         row_norm=1.0,
         epsilon=epsilon,
@@ -85,7 +85,7 @@ def _people(error: Array) -> int:
     return 100 * round(_PEOPLE * squared / _TARGET**2 / 100)
 
 
-def _simulated(rows: Array, plan: local.Plan) -> Array:
+def _simulated(rows: Array, plan: local.CollectionPlan) -> Array:
     collector = local.Collector(plan, simulated=True)
     collector.add_many(local.simulate_reports(rows, plan, seed=1))
     return np.asarray(collector.release().matrix)

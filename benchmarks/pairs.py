@@ -20,7 +20,7 @@ def tables() -> Iterator[Table]:
     signs = np.sign(rows[::2] - rows[1::2])
 
     def release() -> None:
-        dpcov.release(rows, epsilon=1.0, delta=1e-6, mechanism="pairs", max_pairs=_PAIRS)
+        dpcov.release_pairs(rows, epsilon=1.0, delta=1e-6, max_pairs=_PAIRS)
 
     best = best_times(2, product=lambda: signs.T @ signs, release=release)
     memory = peak_memory(
@@ -28,7 +28,7 @@ def tables() -> Iterator[Table]:
         f"rows = np.empty(({_ROWS}, {_COLUMNS}), dtype=np.float32)\n"
         "generator = np.random.default_rng(0)\n"
         "for row in rows: row[:] = generator.standard_normal(rows.shape[1], dtype=np.float32)",
-        "dpcov.release(rows, epsilon=1, delta=1e-6, mechanism='pairs', max_pairs=1000)",
+        "dpcov.release_pairs(rows, epsilon=1, delta=1e-6, max_pairs=1000)",
     )
     table = Table(
         f"Pairs: {_ROWS} × {_COLUMNS}, {_PAIRS} of {_COLUMNS * (_COLUMNS - 1) // 2} pairs",

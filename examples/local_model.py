@@ -45,7 +45,7 @@ def main() -> None:
 
     console = Console(highlight=False)
     size = options.columns
-    plan = local.Plan(
+    plan = local.CollectionPlan(
         columns=[f"answer {i + 1}" for i in range(size)],
         row_norm=1.2 * size**0.5,  # standardized answers: most rows are shorter
         epsilon=options.epsilon,

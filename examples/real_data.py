@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ class Study:
     table: Any
     known: dict[str, Any]
     max_pairs: int
+    release: Callable[..., Any] = dpcov.release
 
 
 def studies() -> Iterator[Study]:
@@ -36,13 +37,13 @@ def studies() -> Iterator[Study]:
 
     digits = load_digits(as_frame=True).data
     # Ink is between 0 and 16 by the construction of the scanner.
-    ink = {name: {"lower": 0, "upper": 16} for name in digits.columns}
-    yield Study("digits", digits, {"columns": ink, "center": "private"}, max_pairs=128)
+    ink = dict.fromkeys(digits.columns, (0, 16))
+    yield Study("digits", digits, {"columns": ink}, max_pairs=128)
 
     cancer = load_breast_cancer(as_frame=True).data
     # Lengths, areas and shapes in units that differ by a factor of 100,000, and no bounds in the
     # description. Signs of differences of rows need neither scales nor a center.
-    yield Study("breast cancer", cancer, {"mechanism": "pairs", "max_pairs": 60}, max_pairs=60)
+    yield Study("breast cancer", cancer, {"max_pairs": 60}, 60, dpcov.release_pairs)
 
     try:
         with warnings.catch_warnings():
@@ -60,15 +61,18 @@ def tell(study: Study, folder: Path | None) -> None:
     """Print what each budget shows, and draw the largest."""
     n_rows, size = study.table.shape
     print(f"\n{study.name}: {n_rows} rows × {size} columns")
-    plan = dpcov.plan(n=n_rows, p=size, epsilon=1.0, delta=0.1 / n_rows, max_pairs=study.max_pairs)
+    known = {name: fact for name, fact in study.known.items() if name != "max_pairs"}
+    forecast = dpcov.plan(
+        n=n_rows, p=size, epsilon=1.0, delta=0.1 / n_rows, max_pairs=study.max_pairs, **known
+    )
     for mechanism in ("dense", "pairs"):
-        shown = plan.outlook(mechanism).shown_half
+        shown = forecast.outlook(mechanism).shown_half
         can = f"correlations of {shown:.2f}" if shown <= 1 else "no correlation, however strong"
         print(f"  planned, ε = 1, {mechanism}: shows {can}")
-    if plan.rows_needed(0.5) > n_rows:
-        print(f"  a correlation of 0.5 would need {plan.rows_needed(0.5):,} rows at ε = 1")
+    if forecast.rows_needed(0.5) > n_rows:
+        print(f"  a correlation of 0.5 would need {forecast.rows_needed(0.5):,} rows at ε = 1")
     for epsilon in (1.0, 10.0, 100.0):
-        made = dpcov.release(study.table, epsilon=epsilon, delta=0.1 / n_rows, **study.known)
+        made = study.release(study.table, epsilon=epsilon, delta=0.1 / n_rows, **study.known)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dpcov.errors.NothingDetectableWarning)
             estimate = made.estimate()

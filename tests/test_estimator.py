@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 import dpcov
-from dpcov import SparseCovariance
+from dpcov import PairsCovariance, SparseCovariance
 from dpcov.errors import InputError, MissingValueError, ParameterError
 
 ROWS = np.random.default_rng(0).normal(size=(5000, 4)) @ np.diag([1.0, 0.5, 2.0, 1.0])
@@ -25,12 +25,18 @@ def fitted():
     return SparseCovariance(**BUDGET).fit(ROWS)
 
 
-def test_every_check_of_scikit_learn_passes():
+@pytest.mark.parametrize(
+    "model",
+    [
+        SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0),
+        PairsCovariance(epsilon=1.0, delta=1e-6, max_pairs=1, scales="none"),
+    ],
+    ids=["sparse", "pairs"],
+)
+def test_every_check_of_scikit_learn_passes(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tiny tables: nothing is detectable
-        results = check_estimator(
-            SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0), on_skip=None, on_fail="raise"
-        )
+        results = check_estimator(model, on_skip=None, on_fail="raise")
     assert {result["status"] for result in results} <= {"passed", "skipped"}
     skipped = [result["check_name"] for result in results if result["status"] == "skipped"]
     assert skipped in ([], ["check_array_api_input"])
@@ -41,7 +47,7 @@ def test_learned_attributes_are_those_of_the_estimate(fitted):
     assert (fitted.precision_ == fitted.get_precision()).all()
     assert (fitted.support_ == fitted.estimate_.support).all()
     assert (np.diag(fitted.correlation_) == 1).all()
-    assert (fitted.location_ == 0).all()
+    assert (fitted.location_ == fitted.release_.location).all()
     assert fitted.n_features_in_ == 4
     assert fitted.release_.promise == dpcov.privacy.ApproxDP(2.0, 1e-6, "replace", complete=True)
 
@@ -222,10 +228,63 @@ def test_what_is_not_in_memory_is_refused_before_anything_is_spent(table, method
         getattr(model, method)(table)
 
 
+PAIRS = {"epsilon": 1.0, "delta": 1e-6, "max_pairs": 3}
+
+
 def test_pairs_without_variances_must_be_asked_for():
     rows = np.random.default_rng(0).normal(size=(2000, 6))
-    options = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "pairs", "max_pairs": 5}
     with pytest.raises(ParameterError, match="covariance_ needs variances"):
-        SparseCovariance(**options).fit(rows)
-    assert SparseCovariance(**options, scales="none").fit(rows).covariance_[0, 0] == 1
-    assert SparseCovariance(**options, scales=2.0).fit(rows).covariance_[0, 0] == 4
+        PairsCovariance(**PAIRS).fit(rows)
+    assert PairsCovariance(**PAIRS, scales="none").fit(rows).covariance_[0, 0] == 1
+    assert PairsCovariance(**PAIRS, scales=2.0).fit(rows).covariance_[0, 0] == 4
+
+
+def test_pairs_are_a_covariance_of_their_own_kind():
+    model = PairsCovariance(**PAIRS, row_norm=6.0, cell_bound=5.0, fdr=0.2, psd="none").fit(ROWS)
+    assert isinstance(model.release_, dpcov.PairsRelease)
+    assert (model.estimate_.fdr, model.estimate_.psd) == (0.2, "none")
+    assert model.n_features_in_ == 4
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("bad", [{"fdr": 2}, {"psd": "x"}, {}])
+def test_impossible_options_of_pairs_spend_nothing(bad, monkeypatch):
+    monkeypatch.setattr("dpcov.estimator.release_pairs", None)
+    with pytest.raises(ParameterError, match=r"Nothing was spent\.$"):
+        PairsCovariance(**PAIRS, **bad).fit(ROWS)
+
+
+MODELS = {
+    SparseCovariance: {"epsilon": 2.0, "delta": 1e-6, "row_norm": 6.0},
+    PairsCovariance: {**PAIRS, "max_pairs": 1, "scales": "none", "center": "stated"},
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_facts_units_and_engine_reach_the_release(kind):
+    frame = pd.DataFrame(ROWS, columns=list("abcd")).assign(who=np.arange(len(ROWS)) // 2)
+    facts = {"d": {"center": 0.0, "scale": 1.0}, "b": {"center": 0.0, "scale": 0.5}}
+    people = {"privacy_unit": "who", "rows_per_unit": 1}
+    model = kind(**MODELS[kind], columns=facts, **people, engine="dask").fit(frame)
+    assert model.release_.columns == ("d", "b")
+    assert model.release_.n_rows == len(ROWS) // 2
+    assert "for all rows of one 'who'" in str(model.release_.promise)
+    assert model.release_.units.scale.tolist() == [1.0, 0.5]
+    assert list(model.feature_names_in_) == ["d", "b"]
+    assert model.n_features_in_ == len(model.covariance_) == 2
+    assert model.mahalanobis(frame[:5]).shape == (5,)
+    assert np.isfinite(model.score(frame))
+
+
+@pytest.mark.parametrize("make", [pl.from_pandas, lambda frame: frame.to_numpy()])
+def test_rows_are_scored_in_the_columns_that_were_released(make):
+    frame = pd.DataFrame(ROWS, columns=list("abcd")).assign(who=np.arange(float(len(ROWS))))
+    table = make(frame)
+    unit = "x4" if isinstance(table, np.ndarray) else "who"
+    stated = {**BUDGET, "privacy_unit": unit, "rows_per_unit": 1, "seed": 1}
+    model = SparseCovariance(**stated).fit(table)
+    plain = SparseCovariance(**BUDGET, seed=1).fit(ROWS)
+    assert (model.covariance_ == plain.covariance_).all()
+    assert (model.mahalanobis(table[:5]) == plain.mahalanobis(ROWS[:5])).all()
+    with pytest.raises(InputError, match="does not have the columns"):
+        model.mahalanobis(table[:, :2])

@@ -46,7 +46,7 @@ def test_one_column_has_the_cutoff_of_one_test():
 
 def test_devices_and_tables_have_the_same_cutoff():
     names = [f"x{place}" for place in range(20)]
-    plan = dpcov.local.Plan(columns=names, row_norm=1.0, epsilon=2.0, mechanism="cap")
+    plan = dpcov.local.CollectionPlan(columns=names, row_norm=1.0, epsilon=2.0, mechanism="cap")
     people = plan.people_needed(0.3, variance=1 / 20)
     noise = plan.noise_scale(people)
     scale = np.sqrt(noise.off_diagonal**2 + 2 * noise.signal / 20) * 20

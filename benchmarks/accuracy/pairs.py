@@ -83,7 +83,8 @@ def _moved(rows: Array, generator: np.random.Generator) -> Array:
     """Return the rows with columns of all sizes, about places some sd from zero."""
     size = rows.shape[1]
     scale = np.exp(2 * generator.standard_normal(size))
-    return (rows + 3 * generator.standard_normal(size)) * scale
+    moved: Array = (rows + 3 * generator.standard_normal(size)) * scale
+    return moved
 
 
 def simulate(case: Case) -> tuple[float, float, float, float, float]:
@@ -102,11 +103,10 @@ def simulate(case: Case) -> tuple[float, float, float, float, float]:
         center = 1.0  # the median of a skewed column, which is its center of signs
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", dpcov.errors.NothingDetectableWarning)
-        release = dpcov.release(
+        release = dpcov.release_pairs(
             rows,
             epsilon=1.0,
             delta=case.delta,
-            mechanism="pairs",
             max_pairs=case.pairs * case.times,
             center=center,
             seed=case.seed,
@@ -198,7 +198,7 @@ def _centers_table() -> Table:
     table = Table(
         f"Without a known center, (1, 1e-6), columns of all sizes and places, mean of {RUNS} runs: "
         "error (recall; coverage of 95 % intervals of what is kept)",
-        ("truth", "p", "n", "pairs", "public", "learned", "differences", "learned / public"),
+        ("truth", "p", "n", "pairs", "stated", "learned", "differences", "learned / stated"),
     )
     for truth, size, n_rows, pairs in (
         ("hub", 1_000, 20_000, 200),

@@ -6,89 +6,10 @@
 >>> release.matrix.shape
 (4, 4)
 
-Names are loaded when they are first used, so that ``import dpcov`` is quick.
+Names are loaded when they are first used, so that ``import dpcov`` is quick. Which there are
+stands in ``__init__.pyi``, and nowhere else.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from dpcov.version import __version__
-
-if TYPE_CHECKING:
-    from dpcov import errors, local, norms, paper, plot, privacy, report
-    from dpcov.columns import Column, Columns, Units
-    from dpcov.estimator import SparseCovariance
-    from dpcov.mechanisms.door import release
-    from dpcov.mechanisms.radius import PrivateRadius
-    from dpcov.planning import Plan, plan
-    from dpcov.postprocess import Edges, Estimate, PairsEstimate, RiskCurve
-    from dpcov.releases import NoiseScale, PairsRelease, Provenance, Release
-
-__all__ = [
-    "Column",
-    "Columns",
-    "Edges",
-    "Estimate",
-    "NoiseScale",
-    "PairsEstimate",
-    "PairsRelease",
-    "Plan",
-    "PrivateRadius",
-    "Provenance",
-    "Release",
-    "RiskCurve",
-    "SparseCovariance",
-    "Units",
-    "__version__",
-    "errors",
-    "local",
-    "norms",
-    "paper",
-    "plan",
-    "plot",
-    "privacy",
-    "release",
-    "report",
-]
-
-_HOME = {
-    "Column": "dpcov.columns",
-    "Columns": "dpcov.columns",
-    "Edges": "dpcov.postprocess",
-    "Estimate": "dpcov.postprocess",
-    "NoiseScale": "dpcov.releases",
-    "PairsEstimate": "dpcov.postprocess",
-    "PairsRelease": "dpcov.releases",
-    "Plan": "dpcov.planning",
-    "PrivateRadius": "dpcov.mechanisms.radius",
-    "Provenance": "dpcov.releases",
-    "Release": "dpcov.releases",
-    "RiskCurve": "dpcov.postprocess",
-    "SparseCovariance": "dpcov.estimator",
-    "Units": "dpcov.columns",
-    "errors": "dpcov.errors",
-    "local": "dpcov.local",
-    "norms": "dpcov.norms",
-    "paper": "dpcov.paper",
-    "plan": "dpcov.planning",
-    "plot": "dpcov.plot",
-    "privacy": "dpcov.privacy",
-    "release": "dpcov.mechanisms.door",
-    "report": "dpcov.report",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'dpcov' has no attribute {name!r}")
-    module = import_module(home)
-    value = module if name == home.rpartition(".")[2] else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

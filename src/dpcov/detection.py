@@ -23,13 +23,13 @@ Array = npt.NDArray[np.float64]
 
 
 def dense_detectable(
-    *, n_columns: int, n_rows: int, noise_scale: float, power: float = 0.5
+    *, n_columns: int, n_rows: float, noise_scale: float, power: float = 0.5
 ) -> float:
     """Return the correlation that a release of all second moments shows with some power.
 
     Parameters
     ----------
-    n_columns, n_rows : int
+    n_columns, n_rows : number
         The size of the table.
     noise_scale : float
         The sd of the noise of an entry, where 1 is the variance of a column.

@@ -11,7 +11,7 @@
     │   ├── FutureSchemaError                      … written by a newer version
     │   └── PastSchemaError                        … written by a version that is too old
     ├── FolderError            (ValueError)        a folder to publish, not as it should be
-    ├── PlanError              (ValueError)        a text that is not a plan of the local model
+    ├── CollectionPlanError    (ValueError)        a text that is not a collection plan
     ├── ReportError            (ValueError)        bytes that cannot be counted as a report
     │   ├── MalformedReportError                   … wrong length or impossible contents
     │   ├── ForeignReportError                     … made for another plan, or simulated
@@ -36,6 +36,7 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetError",
+    "CollectionPlanError",
     "CorruptFileError",
     "DpcovError",
     "DuplicateReportError",
@@ -53,7 +54,6 @@ __all__ = [
     "NothingDetectableWarning",
     "ParameterError",
     "PastSchemaError",
-    "PlanError",
     "ReleaseFileError",
     "ReportError",
     "SaturationWarning",
@@ -98,8 +98,8 @@ class FolderError(DpcovError, ValueError):
     """A folder to publish cannot be written, or is not one."""
 
 
-class PlanError(DpcovError, ValueError):
-    """A text cannot be read as a plan, or its constants do not pay for its promise."""
+class CollectionPlanError(DpcovError, ValueError):
+    """A text cannot be read as a collection plan, or its constants do not pay for its promise."""
 
 
 class ReportError(DpcovError, ValueError):

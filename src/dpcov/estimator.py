@@ -1,4 +1,4 @@
-"""SparseCovariance: the thin scikit-learn face of release and estimate.
+"""SparseCovariance and PairsCovariance: the thin scikit-learn faces of release and estimate.
 
 Owns nothing but the contract: a constructor without logic, ``fit``, and learned
 attributes that end in an underscore and hold no raw data.
@@ -6,20 +6,24 @@ attributes that end in an underscore and hold no raw data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError, ParameterError
-from dpcov.mechanisms.door import release
-from dpcov.mechanisms.radius import PrivateRadius
-from dpcov.parameters import check_number
+from dpcov.mechanisms.covariance import release
+from dpcov.mechanisms.door import Facts, refused_for_free
+from dpcov.mechanisms.options import read_facts
+from dpcov.mechanisms.strongest_pairs import Center, Scales, release_pairs
+from dpcov.parameters import check_choice, check_number
 from dpcov.postprocess.estimate import Estimate, check_options
 from dpcov.postprocess.pairs_estimate import PairsEstimate
+from dpcov.postprocess.psd import METHODS
 from dpcov.postprocess.rules import Rule
-from dpcov.releases import PairsRelease, Release
+from dpcov.releases import AnyRelease, PairsRelease, Release
 from dpcov.sensitive.tables import is_streamed, open_table
 
 try:
@@ -27,16 +31,130 @@ try:
     from sklearn.utils.validation import validate_data
 except ModuleNotFoundError:
     raise MissingExtraError(
-        "SparseCovariance needs scikit-learn: pip install 'dpcov[sklearn]'"
+        "SparseCovariance and PairsCovariance need scikit-learn: pip install 'dpcov[sklearn]'"
     ) from None
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["SparseCovariance"]
+__all__ = ["PairsCovariance", "SparseCovariance"]
 
 
-class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
+# What both functions take and mean alike.
+_SHARED = (
+    "epsilon",
+    "delta",
+    "columns",
+    "row_norm",
+    "neighbors",
+    "shares",
+    "missing",
+    "privacy_unit",
+    "rows_per_unit",
+    "engine",
+    "seed",
+)
+
+
+class _PrivateCovariance(EmpiricalCovariance):  # type: ignore[misc]
+    """What both estimators share: one release, one estimate, and what scikit-learn asks for."""
+
+    # What EmpiricalCovariance's own methods look at; not parameters here.
+    store_precision = True
+    assume_centered = True
+
+    columns: Facts | None
+    privacy_unit: str | None
+    covariance_: npt.NDArray[np.float64]
+    correlation_: npt.NDArray[np.float64]
+    precision_: npt.NDArray[np.float64]
+    support_: npt.NDArray[np.bool_]
+    location_: npt.NDArray[np.float64]
+    release_: AnyRelease
+    estimate_: Estimate | PairsEstimate
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse options of the estimate before anything is spent."""
+
+    @abstractmethod
+    def _release(self, X: Any, **stated: Any) -> AnyRelease:
+        """Spend the budget."""
+
+    @abstractmethod
+    def _estimate(self, released: Any) -> Any:
+        """Return what the release shows."""
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Make a release of X and estimate the covariance. Spends the budget.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            One row for each person, or several with `privacy_unit`.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with refused_for_free():
+            self._check()
+            X = _plain_numbers(_in_memory(X))
+            names = getattr(X, "columns", ())
+            if len({isinstance(name, str) for name in names}) > 1:
+                raise InputError("The column labels of X must all be strings, or none of them.")
+        released = self._release(X, **{name: getattr(self, name) for name in _SHARED})
+        estimate = self._estimate(released)
+        X = self._used(X, released)
+        names = getattr(X, "columns", ())
+        validate_data(self, X, skip_check_array=True)
+        if not hasattr(self, "feature_names_in_") and _are_names(names):
+            # scikit-learn before 1.8 does not know the names of polars frames.
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self.release_ = released
+        self.estimate_ = estimate
+        self.covariance_ = estimate.covariance
+        self.correlation_ = estimate.correlation
+        self.precision_ = estimate.precision
+        self.support_ = estimate.support
+        self.location_ = np.array(released.location)
+        return self
+
+    def score(self, X_test: Any, y: None = None) -> float:
+        """Return the log-likelihood of rows, as scikit-learn does. Not private."""
+        return float(super().score(self._readable(X_test), y))
+
+    def mahalanobis(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the squared Mahalanobis distances of rows, as scikit-learn does. Not private."""
+        distances: npt.NDArray[np.float64] = super().mahalanobis(self._readable(X))
+        return distances
+
+    def _readable(self, X: Any) -> Any:
+        """Refuse what is not numeric before scikit-learn does: its message would quote a cell."""
+        X = _plain_numbers(_in_memory(X))
+        if hasattr(self, "release_"):
+            X = self._used(X, self.release_)
+        open_table(X, fewest_rows=1)
+        return X
+
+    def _used(self, X: Any, released: AnyRelease) -> Any:
+        """Return the columns of X that were released, in their order."""
+        facts = read_facts(self.columns)
+        if facts is None and self.privacy_unit is None:
+            return X
+        labels = [f"x{place}" for place in range(X.shape[1])]
+        if facts is None and self.columns is not None:
+            labels = [str(name) for name in cast(Sequence[str], self.columns)]
+        elif not isinstance(X, np.ndarray):
+            labels = [str(name) for name in X.columns]
+        if not set(released.columns) <= set(labels):
+            raise InputError("X does not have the columns that were released.")
+        places = [labels.index(name) for name in released.columns]
+        return X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]
+
+
+class SparseCovariance(_PrivateCovariance):
     """Sparse covariance with a differential-privacy promise, as a scikit-learn estimator.
 
     ``fit`` spends the privacy budget once; everything else is post-processing of what was
@@ -46,15 +164,11 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon, delta, row_norm, neighbors, missing, seed
-        See `dpcov.release`. There is no default for the first two, and `row_norm` is needed
-        unless pairs are released.
-    mechanism, max_pairs, center, scales, cell_bound, shares, target, heavy_tails
-        See `dpcov.release`: ``"dense"``, ``"pairs"`` or ``"auto"``.
+    epsilon, delta, columns, row_norm, neighbors, shares, missing, privacy_unit, rows_per_unit, \
+engine, seed
+        See `dpcov.release`. There is no default for the first two.
     rule, level, gamma, sparse, psd
-        See `dpcov.Release.estimate`. Of these, a release of pairs uses `psd` alone.
-    fdr : float, default 0.1
-        For a release of pairs: see `dpcov.PairsRelease.estimate`.
+        See `dpcov.Release.estimate`.
 
     Attributes
     ----------
@@ -63,13 +177,13 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     support_ : ndarray of bool, shape (n_features, n_features)
         Which entries are kept.
     location_ : ndarray, shape (n_features,)
-        The stated center, or zeros; the noisy mean with ``center="private"``.
-    release_ : Release or PairsRelease
+        The noisy mean.
+    release_ : Release
         What was released, with its noise scale and promise.
-    estimate_ : Estimate or PairsEstimate
+    estimate_ : Estimate
         The estimate with its standard errors, intervals and edges.
     n_features_in_ : int
-        The number of columns.
+        The number of columns that were released.
     feature_names_in_ : ndarray of str
         Their names, when X was a data frame.
 
@@ -91,35 +205,22 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     (1, 1e-06)-differential privacy, replace-one neighbors
     """
 
-    # What EmpiricalCovariance's own methods look at; not parameters here.
-    store_precision = True
-    assume_centered = True
-
-    covariance_: npt.NDArray[np.float64]
-    correlation_: npt.NDArray[np.float64]
-    precision_: npt.NDArray[np.float64]
-    support_: npt.NDArray[np.bool_]
-    location_: npt.NDArray[np.float64]
-    release_: Release | PairsRelease
-    estimate_: Estimate | PairsEstimate
+    release_: Release
+    estimate_: Estimate
 
     def __init__(
         self,
         *,
         epsilon: float,
         delta: float,
-        row_norm: float | PrivateRadius | None = None,
+        columns: Facts | None = None,
+        row_norm: float | None = None,
         neighbors: str = "replace",
-        missing: str = "refuse",
-        mechanism: str = "dense",
-        max_pairs: int | None = None,
-        center: str | float | npt.ArrayLike | None = None,
-        scales: str | npt.ArrayLike | None = None,
-        cell_bound: float | None = None,
         shares: Mapping[str, float] | None = None,
-        target: str | None = None,
-        heavy_tails: bool = False,
-        fdr: float = 0.1,
+        missing: str = "refuse",
+        privacy_unit: str | None = None,
+        rows_per_unit: int | None = None,
+        engine: Any = None,
         rule: str | Rule = "auto",
         level: str | float = "thinned",
         gamma: float | None = None,
@@ -129,18 +230,14 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.columns = columns
         self.row_norm = row_norm
         self.neighbors = neighbors
-        self.missing = missing
-        self.mechanism = mechanism
-        self.max_pairs = max_pairs
-        self.center = center
-        self.scales = scales
-        self.cell_bound = cell_bound
         self.shares = shares
-        self.target = target
-        self.heavy_tails = heavy_tails
-        self.fdr = fdr
+        self.missing = missing
+        self.privacy_unit = privacy_unit
+        self.rows_per_unit = rows_per_unit
+        self.engine = engine
         self.rule = rule
         self.level = level
         self.gamma = gamma
@@ -148,95 +245,119 @@ class SparseCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self.psd = psd
         self.seed = seed
 
-    def fit(self, X: Any, y: None = None) -> Self:
-        """Release the second moments of X and estimate the covariance. Spends the budget.
+    def _options(self) -> dict[str, Any]:
+        names = ("rule", "level", "gamma", "sparse", "psd")
+        return {name: getattr(self, name) for name in names}
 
-        Parameters
-        ----------
-        X : array or data frame, shape (n_samples, n_features)
-            One row for each person.
-        y : ignored
+    def _check(self) -> None:
+        check_options(**self._options())
 
-        Returns
-        -------
-        self
-        """
-        options: dict[str, Any] = {
-            "rule": self.rule,
-            "level": self.level,
-            "gamma": self.gamma,
-            "sparse": self.sparse,
-            "psd": self.psd,
-        }
-        check_options(**options)
-        fdr = check_number("fdr", self.fdr, low=0.0, high=1.0)
-        if self.mechanism == "pairs" and self.row_norm is None and self.scales is None:
+    def _release(self, X: Any, **stated: Any) -> Release:
+        return release(X, **stated)
+
+    def _estimate(self, released: Release) -> Estimate:
+        return released.estimate(**self._options())
+
+
+class PairsCovariance(_PrivateCovariance):
+    """The strongest pairs of many columns, as a scikit-learn estimator.
+
+    As `SparseCovariance`, for hundreds or thousands of columns of which few are related.
+
+    Parameters
+    ----------
+    epsilon, delta, max_pairs, columns, center, scales, row_norm, cell_bound, neighbors, shares, \
+missing, privacy_unit, rows_per_unit, engine, seed
+        See `dpcov.release_pairs`. There is no default for the first three. ``covariance_`` needs
+        variances: `row_norm`, or public `scales`; or ``scales="none"`` for correlations.
+    fdr, psd
+        See `dpcov.PairsRelease.estimate`.
+
+    Attributes
+    ----------
+    covariance_, correlation_, precision_, support_, n_features_in_, feature_names_in_
+        As those of `SparseCovariance`.
+    location_ : ndarray, shape (n_features,)
+        The stated or learned center, or zeros.
+    release_ : PairsRelease
+        What was released, with its noise scale and promise.
+    estimate_ : PairsEstimate
+        The estimate with its standard errors, intervals and edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(20_000, 30))
+    >>> model = PairsCovariance(epsilon=1.0, delta=1e-6, max_pairs=5, scales="none").fit(rows)
+    >>> model.correlation_.shape
+    (30, 30)
+    """
+
+    release_: PairsRelease
+    estimate_: PairsEstimate
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        max_pairs: int,
+        columns: Facts | None = None,
+        center: Center = None,
+        scales: Scales = None,
+        row_norm: float | None = None,
+        cell_bound: float | None = None,
+        neighbors: str = "replace",
+        shares: Mapping[str, float] | None = None,
+        missing: str = "refuse",
+        privacy_unit: str | None = None,
+        rows_per_unit: int | None = None,
+        engine: Any = None,
+        fdr: float = 0.1,
+        psd: str = "sparse",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.max_pairs = max_pairs
+        self.columns = columns
+        self.center = center
+        self.scales = scales
+        self.row_norm = row_norm
+        self.cell_bound = cell_bound
+        self.neighbors = neighbors
+        self.shares = shares
+        self.missing = missing
+        self.privacy_unit = privacy_unit
+        self.rows_per_unit = rows_per_unit
+        self.engine = engine
+        self.fdr = fdr
+        self.psd = psd
+        self.seed = seed
+
+    def _check(self) -> None:
+        check_number("fdr", self.fdr, low=0.0, high=1.0)
+        check_choice("psd", self.psd, METHODS)
+        if self.row_norm is None and self.scales is None:
             raise ParameterError(
                 "covariance_ needs variances: give row_norm= (and cell_bound=), or public "
                 "scales=; or scales='none' for a covariance_ that is a correlation matrix."
             )
-        X = _plain_numbers(_in_memory(X))
-        names = getattr(X, "columns", ())
-        if len({isinstance(name, str) for name in names}) > 1:
-            raise InputError("The column labels of X must all be strings, or none of them.")
-        released = release(
-            X,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            row_norm=self.row_norm,
-            neighbors=self.neighbors,
-            missing=self.missing,
-            mechanism=self.mechanism,
-            max_pairs=self.max_pairs,
-            center=self.center,
-            scales=self.scales,
-            cell_bound=self.cell_bound,
-            shares=self.shares,
-            target=self.target,
-            heavy_tails=self.heavy_tails,
-            seed=self.seed,
-        )
-        estimate = (
-            released.estimate(fdr=fdr, psd=self.psd)
-            if isinstance(released, PairsRelease)
-            else released.estimate(**options)
-        )
-        validate_data(self, X, skip_check_array=True)
-        if not hasattr(self, "feature_names_in_") and _are_names(names):
-            # scikit-learn before 1.8 does not know the names of polars frames.
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        self.release_ = released
-        self.estimate_ = estimate
-        self.covariance_ = estimate.covariance
-        self.correlation_ = estimate.correlation
-        self.precision_ = estimate.precision
-        self.support_ = estimate.support
-        self.location_ = np.array(released.location)
-        return self
 
-    def score(self, X_test: Any, y: None = None) -> float:
-        """Return the log-likelihood of rows, as scikit-learn does. Not private."""
-        return float(super().score(_readable(X_test), y))
+    def _release(self, X: Any, **stated: Any) -> PairsRelease:
+        own = ("max_pairs", "center", "scales", "cell_bound")
+        return release_pairs(X, **stated, **{name: getattr(self, name) for name in own})
 
-    def mahalanobis(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the squared Mahalanobis distances of rows, as scikit-learn does. Not private."""
-        distances: npt.NDArray[np.float64] = super().mahalanobis(_readable(X))
-        return distances
-
-
-def _readable(X: Any) -> Any:
-    """Refuse what is not numeric before scikit-learn does: its message would quote a cell."""
-    X = _plain_numbers(_in_memory(X))
-    open_table(X, fewest_rows=1)
-    return X
+    def _estimate(self, released: PairsRelease) -> PairsEstimate:
+        return released.estimate(fdr=self.fdr, psd=self.psd)
 
 
 def _in_memory(X: Any) -> Any:
     """Refuse, before anything is spent, what scikit-learn could not look at afterwards."""
     if is_streamed(X):
         raise InputError(
-            "SparseCovariance takes arrays and data frames in memory. Sparse matrices, files and "
-            "streams go to dpcov.release(X, ...).estimate()."
+            "An estimator takes arrays and data frames in memory. Sparse matrices, files and "
+            "streams go to dpcov.release(table, ...).estimate()."
         )
     return X
 

@@ -17,12 +17,18 @@ from dpcov.errors import ParameterError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Tell", "show_progress"]
+__all__ = ["Tell", "check_progress", "show_progress"]
 
 Tell = Callable[[str, int, "int | None"], None]
 """What a bar is told: which pass, rows read so far, and rows in all if known."""
 
 _PATIENCE = 2.0
+
+
+def check_progress(wish: object) -> None:
+    """Refuse what is no wish for a bar."""
+    if not (wish is None or isinstance(wish, bool) or callable(wish)):
+        raise ParameterError("progress must be True, False, None or a function of three arguments.")
 
 
 @contextmanager
@@ -35,11 +41,10 @@ def show_progress(wish: bool | Tell | None) -> Iterator[Tell | None]:
         A function is given back as it is. None shows a bar in a terminal, True anywhere,
         False never.
     """
+    check_progress(wish)
     if callable(wish):
         yield wish
         return
-    if not (wish is None or isinstance(wish, bool)):
-        raise ParameterError("progress must be True, False, None or a function of three arguments.")
     if wish is False or (wish is None and not sys.stderr.isatty()):
         yield None
         return
@@ -89,7 +94,7 @@ def _new_bar() -> Progress | None:
     except ModuleNotFoundError:
         return None
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a folder's name may have brackets
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("rows"),

@@ -1,5 +1,6 @@
 """The commands one by one, in this process."""
 
+import inspect
 import json
 import shutil
 from dataclasses import replace
@@ -9,8 +10,9 @@ import pytest
 
 import dpcov
 from cli.runner import invoke
-from dpcov.report import write_folder
-from report import forger, releases
+from dpcov.cli import release as commands
+from dpcov.publication import write_folder
+from publication import forger, releases
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 
@@ -41,9 +43,9 @@ def test_the_help_is_a_short_manual():
 
 
 def test_a_plan_is_a_table_and_one_sentence():
-    result = run("plan", "--rows", 20_000, "--columns", 300, *PROMISE, "--pairs", 200)
+    result = run("plan", "--rows", 20_000, "--columns", 300, *PROMISE, "--max-pairs", 200)
     assert result.exit_code == 0
-    assert "Use --pairs 200: a correlation of" in result.output
+    assert "Use dpcov release-pairs --max-pairs 200: a correlation of" in result.output
 
 
 def test_a_plan_for_many_rows_keeps_two_digits():
@@ -59,6 +61,25 @@ def test_a_plan_for_machines_has_the_numbers_of_the_library():
     assert found["rows_needed"] == plan.rows_needed(0.1)
 
 
+def test_a_plan_reads_the_columns_file_of_a_release(tmp_path):
+    (tmp_path / "c.toml").write_text("[columns.a]\nlower = 0\nupper = 1\n[columns.b]\nlower = 0\n")
+    result = run("plan", "--rows", 20_000, "--columns", tmp_path / "c.toml", *PROMISE)
+    assert result.exit_code == 0
+    flat = " ".join(result.output.split())
+    assert "20,000 rows, 2 columns" in flat
+    assert "moments 70.5 %. Stated: facts of 2 of 2 columns; the rest is learned." in flat
+    asked = ("--rows", 20_000, "--columns", tmp_path / "c.toml", *PROMISE, "--row-norm", 3)
+    found = json.loads(run("plan", *asked, "--json").stdout)
+    assert (found["shares"], found["row_norm"], found["n_columns"]) == ({"moments": 1.0}, 3.0, 2)
+
+
+@pytest.mark.parametrize("columns", ["no-such-file.toml", "-3", "1", "c.txt"])
+def test_a_plan_needs_columns_or_their_file(columns):
+    result = run("plan", "--rows", 20_000, f"--columns={columns}", *PROMISE)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_plan_of_the_local_model_needs_no_delta():
     result = run("plan", "--rows", 20_000, "--columns", 3, "--epsilon", 2, "--neighbors", "local")
     assert result.exit_code == 0
@@ -68,7 +89,7 @@ def test_a_plan_of_the_local_model_needs_no_delta():
 def test_an_impossible_plan_is_refused_in_one_line():
     result = run("plan", "--rows", 20_000, "--columns", 3, "--epsilon", 0, "--delta", 1e-6)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("dpcov: epsilon must")
+    assert result.stderr.startswith("dpcov: --epsilon must")
     assert result.stderr.count("\n") == 1
 
 
@@ -131,10 +152,12 @@ def test_columns_that_are_no_numbers_are_left_out_and_named(tmp_path):
 @pytest.mark.parametrize(
     "stated",
     [
-        ("--row-norm", 2, "--private-radius"),
-        (),
         ("--row-norm", "long"),
         ("--row-norm", 2, "--neighbors", "local"),
+        ("--max-pairs", 3),
+        ("--share", "moments"),
+        ("--share", "moments=much"),
+        ("--engine", "spark"),
     ],
 )
 def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated):
@@ -149,38 +172,73 @@ def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated)
         (("--row-norm", -1), "--row-norm must"),
         (("--row-norm", 2, "--fdr", 2), "fdr must"),
         (("--row-norm", 2, "--date", "soon"), "date must"),
-        (("--row-norm", 2, "--unit", "x9"), "unit needs --rows-per-unit"),
-        (("--private-radius", "--radius-share", 5), "share must"),
+        (("--privacy-unit", "x9"), "--privacy-unit needs --rows-per-unit"),
+        (("--rows-per-unit", 2), "--rows-per-unit needs --privacy-unit, the column"),
         (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
-        (("--pairs", 3, "--private-radius"), "pairs mechanism needs no row norm"),
+        (("--share", "noise=1"), "--share must be a mapping that names moments"),
+        (("--epsilon", 0.01), "State --row-norm, or --columns with lower and upper"),
+        (("--out", "."), "has no name of its own"),
     ],
 )
 def test_what_the_library_refuses_is_one_line_and_code_1(rows, tmp_path, stated, why):
     result = run("release", rows, *PROMISE, "--out", tmp_path / "out", *stated)
     assert result.exit_code == 1
     assert why in result.stderr
+    assert result.stderr.endswith("Nothing was spent.\n")
     assert result.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
 
 
-def test_covariances_are_about_a_paid_mean_unless_another_center_is_asked_for(rows, tmp_path):
-    for place, stated in enumerate([(), ("--center", "public"), ("--center", "differences")]):
-        out = tmp_path / str(place)
-        asked = ("--row-norm", 4, *PROMISE, "--out", out, "-q", *stated)
-        assert run("release", rows, *asked).exit_code == 0
-    centers = [
-        dpcov.Release.load(tmp_path / str(place) / "release.npz").provenance.center
-        for place in range(3)
-    ]
-    assert centers == ["private", "public", "differences"]
+@pytest.mark.parametrize(
+    ("stated", "why"),
+    [
+        ((), "Missing option"),
+        (("--max-pairs", 3, "--center", "private"), "Invalid value for '--center'"),
+        (("--max-pairs", 99), "--max-pairs must be a whole number from"),
+        (("--max-pairs", 3, "--cell-bound", 1), "--cell-bound needs --row-norm"),
+        (("--max-pairs", 3, "--neighbors", "add-remove"), "need --neighbors replace"),
+        (("--max-pairs", 3, "--engine", "dask"), "--center public or numbers"),
+        (("--max-pairs", 3, "--share", "values=0"), "share of values must"),
+    ],
+)
+def test_pairs_that_cannot_be_released_are_refused_in_words_of_options(rows, tmp_path, stated, why):
+    result = run("release-pairs", rows, *PROMISE, "--out", tmp_path / "out", *stated)
+    assert result.exit_code in (1, 2)
+    assert why in " ".join(result.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
 
 
-def test_everything_that_can_be_learned_is_learned_and_paid_for(rows, tmp_path):
-    learn = ("--private-radius", "--radius-share", 0.3, "--private-scales")
-    result = run("release", rows, *PROMISE, *learn, "--out", tmp_path / "out", "--json")
+@pytest.mark.parametrize("name", ["release", "release-pairs"])
+def test_a_command_has_the_options_and_defaults_of_its_function(name):
+    function = getattr(dpcov, name.replace("-", "_"))
+    command = getattr(commands, function.__name__)
+    stated = inspect.signature(command).parameters
+    for option in inspect.signature(function).parameters.values():
+        if option.name == "progress":  # --quiet
+            continue
+        default = stated[option.name].default
+        default = getattr(default, "value", default)
+        if (option.name, default) != ("center", "differences"):  # what None means there
+            assert default == option.default
+
+
+def test_pairs_are_released_with_every_option(rows, tmp_path):
+    stated = ("--max-pairs", 3, "--row-norm", 4, "--cell-bound", 3, "--center", "stated")
+    more = ("--share", "values=2", "--share", "selection=1", "--neighbors", "add-remove")
+    out = ("--out", tmp_path / "out", "-q", "--engine", "dask", "--missing", "center")
+    assert run("release-pairs", rows, *PROMISE, *stated, *more, *out).exit_code == 0
+    made = dpcov.Release.load(tmp_path / "out" / "release.npz")
+    assert isinstance(made, dpcov.PairsRelease)
+    assert made.provenance.center == "stated"
+    assert made.shares["values"] > 1.9 * made.shares["selection"]
+
+
+def test_nothing_but_the_promise_need_be_stated(rows, tmp_path):
+    result = run("release", rows, *PROMISE, "--out", tmp_path / "out", "--json")
     card = json.loads(result.stdout)["card"]
     names = [event["name"] for event in card["mechanism"]["events"]]
-    assert names == ["radius", "scales", "radius in these scales", "moments"]
+    assert names == ["radius", "moments"]
+    assert card["reading"]["center"] == "private"
 
 
 def test_a_warning_goes_to_the_error_stream(rows, tmp_path):
@@ -397,8 +455,8 @@ def test_a_hostile_name_cannot_steer_the_terminal(tmp_path):
 def test_a_plan_of_reports_takes_public_facts(tmp_path):
     (tmp_path / "c.toml").write_text('[columns."a"]\nlower = 0\nupper = 10\n')
     result = run("local", "plan", "--columns", tmp_path / "c.toml", "--epsilon", 2)
-    plan = dpcov.local.Plan.from_json(result.stdout)
-    assert (plan.columns, plan.shift, plan.scale) == (("a",), (5.0,), (5.0,))
+    plan = dpcov.local.CollectionPlan.from_json(result.stdout)
+    assert (plan.columns, plan.center, plan.scale) == (("a",), (5.0,), (5.0,))
 
 
 def test_a_report_of_one_person_for_another_plan_is_refused(tmp_path):

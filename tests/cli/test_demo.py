@@ -6,7 +6,7 @@ import pytest
 import dpcov
 from cli.runner import invoke
 from dpcov.cli import main
-from dpcov.report.verification import verify_folder
+from dpcov.publication.verification import verify_folder
 
 
 def run(*arguments):
@@ -24,7 +24,7 @@ def test_the_demo_writes_a_folder_that_holds(tmp_path):
     out = tmp_path / "demo"
     assert run("demo", "--people", "3000", "--out", str(out)).exit_code == 0
     assert verify_folder(out).holds
-    assert (out / "report.html").stat().st_size > 10_000
+    assert (out / "page.html").stat().st_size > 10_000
     assert run("demo", "--people", "3000", "--out", str(out)).exit_code == 1
     assert run("demo", "--people", "3000", "--out", str(out), "--force").exit_code == 0
 

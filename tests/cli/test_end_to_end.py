@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.report import card_schema
+from dpcov.publication import card_schema
 
 COMMAND = Path(sys.executable).with_name("dpcov")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(dpcov.__file__).parents[1]), "COLUMNS": "100"}

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.report import verify_folder, write_folder
-from report import releases
+from dpcov.publication import verify_folder, write_folder
+from publication import releases
 
 COMMAND = Path(sys.executable).with_name("dpcov")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(dpcov.__file__).parents[1]), "COLUMNS": "100"}

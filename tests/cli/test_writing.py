@@ -15,12 +15,12 @@ import dpcov
 from cli.runner import invoke
 from dpcov.cli import report_files
 from dpcov.errors import FolderError
-from dpcov.report import verify_folder, write_folder
-from dpcov.report.ownership import is_whole
-from dpcov.report.replacement import write_aside
+from dpcov.publication import verify_folder, write_folder
+from dpcov.publication.ownership import is_whole
+from dpcov.publication.replacement import write_aside
 from dpcov.writing import locate_target, reserve
 from dpcov.writing.signals import STOPPING
-from report import releases
+from publication import releases
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--row-norm", "4")
 

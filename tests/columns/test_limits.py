@@ -9,7 +9,7 @@ import pytest
 from dpcov import local
 from dpcov.columns import Columns
 from dpcov.columns.limits import MOST_BYTES, json_problem, toml_problem
-from dpcov.errors import ParameterError, PlanError
+from dpcov.errors import CollectionPlanError, ParameterError
 
 DEEP_TOML = {
     "a dotted key": "a" + ".a" * 200_000 + " = 1",
@@ -74,13 +74,13 @@ def test_the_scan_of_toml_says_what_is_too_much(kind):
 @pytest.mark.parametrize("kind", DEEP_JSON)
 def test_a_deep_plan_is_refused_before_it_is_parsed(kind, monkeypatch):
     monkeypatch.setattr("dpcov.local.plan_json.json.loads", None)
-    with pytest.raises(PlanError, match=r"cannot be read as a plan\. It "):
-        local.Plan.from_json(DEEP_JSON[kind])
+    with pytest.raises(CollectionPlanError, match=r"cannot be read as a collection plan\. It "):
+        local.CollectionPlan.from_json(DEEP_JSON[kind])
 
 
 def test_a_plan_of_any_length_is_refused():
-    with pytest.raises(PlanError, match="at most 16 MiB"):
-        local.Plan.from_json(" " * (MOST_BYTES + 1))
+    with pytest.raises(CollectionPlanError, match="at most 16 MiB"):
+        local.CollectionPlan.from_json(" " * (MOST_BYTES + 1))
 
 
 @pytest.mark.parametrize("ending", ["toml", "json"])

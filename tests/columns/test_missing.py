@@ -11,10 +11,10 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.releases.pairs import PairsProvenance
 from dpcov.releases.release import Provenance
+from dpcov.sensitive.sums.cell_counts import CellKernel
 from dpcov.sensitive.sums.gram import GramKernel
-from dpcov.sensitive.sums.norm_counts import NormKernel
+from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.sums.signs import SignKernel
-from dpcov.sensitive.sums.square_sums import SquareKernel
 
 
 @pytest.mark.parametrize("value", [*Missing])
@@ -30,7 +30,7 @@ def test_another_rule_is_refused_with_the_list(bad):
         Missing.parse(bad)
 
 
-@pytest.mark.parametrize("owner", [GramKernel, NormKernel, SignKernel, SquareKernel])
+@pytest.mark.parametrize("owner", [CellKernel, GramKernel, NormBinsKernel, SignKernel])
 def test_a_kernel_takes_the_type_and_no_text(owner):
     assert get_type_hints(owner)["missing"] is Missing
 

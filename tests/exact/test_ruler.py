@@ -59,11 +59,13 @@ def test_what_is_too_large_shares_the_outermost_bin():
     assert index(np.nextafter(2.0**40, 0)) == RULER.n_bins - 2
 
 
-def test_whole_numbers_up_to_two_thousand_have_bins_of_their_own():
-    whole = np.arange(-2048, 2049)
-    places = [index(float(x)) for x in whole]
+@pytest.mark.parametrize("bits", [2, 10, 12])
+def test_whole_numbers_have_bins_of_their_own_as_far_as_bits_go(bits):
+    ruler = Ruler(np.zeros(1), np.array([40]), bits)
+    whole = np.arange(-(2 << bits), (2 << bits) + 1)
+    places = [index(float(x), ruler) for x in whole]
     assert len(set(places)) == len(whole)
-    assert [float(RULER.nearest(np.array([place]))[0]) for place in places] == whole.tolist()
+    assert [float(ruler.nearest(np.array([place]))[0]) for place in places] == whole.tolist()
 
 
 def test_bins_are_finest_at_the_origin():
@@ -81,7 +83,7 @@ def test_many_columns_have_coarser_bins():
     for n_columns in (1, 200, 1000, 10_000):
         ruler = Ruler(np.zeros(n_columns), np.full(n_columns, 40), ruler_bits(n_columns))
         assert n_columns * ruler.n_bins * 8 <= 256 << 20
-    assert ruler_bits(200) == 10
+    assert [ruler_bits(p) for p in (1, 51, 52, 200, 1000)] == [12, 12, 11, 10, 7]
     assert ruler_bits(10**6) == 2
 
 

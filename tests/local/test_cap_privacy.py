@@ -334,8 +334,10 @@ def test_a_plan_refuses_a_coin_that_hardly_leans_at_a_tiny_epsilon():
     cap = barely_more_than_its_share()
     needed = cap_epsilon(cap, n_columns=MAX_COLUMNS)
     with pytest.raises(ParameterError, match="do not pay"):
-        local.Plan(columns=names, row_norm=1.0, epsilon=0.9 * needed, constants=cap)
-    assert local.Plan(columns=names, row_norm=1.0, epsilon=needed, constants=cap).cap == cap
+        local.CollectionPlan(columns=names, row_norm=1.0, epsilon=0.9 * needed, constants=cap)
+    assert (
+        local.CollectionPlan(columns=names, row_norm=1.0, epsilon=needed, constants=cap).cap == cap
+    )
 
 
 @pytest.mark.claim("P14")

@@ -26,8 +26,10 @@ from dpcov.privacy import Cap, NoPromise, PureDP
 
 SIZE = 5
 NAMES = [f"x{i}" for i in range(SIZE)]
-CAP = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0)
-GAUSSIAN = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0, delta=1e-6, mechanism="gaussian")
+CAP = local.CollectionPlan(columns=NAMES, row_norm=2.0, epsilon=2.0)
+GAUSSIAN = local.CollectionPlan(
+    columns=NAMES, row_norm=2.0, epsilon=2.0, delta=1e-6, mechanism="gaussian"
+)
 PLANS = pytest.mark.parametrize("plan", [CAP, GAUSSIAN], ids=["cap", "gaussian"])
 
 
@@ -373,7 +375,7 @@ def test_a_release_with_other_constants_than_the_best_can_be_saved(tmp_path):
     for constants in (Cap(best.threshold + 0.01, best.coin), Cap(best.threshold, best.coin - 9)):
         if dpcov.privacy.cap_epsilon(constants, n_columns=SIZE) > 2.0:
             constants = Cap(constants.threshold, int(constants.coin * 0.9))
-        plan = local.Plan(columns=NAMES, row_norm=2.0, epsilon=2.0, constants=constants)
+        plan = local.CollectionPlan(columns=NAMES, row_norm=2.0, epsilon=2.0, constants=constants)
         release = collect(plan, reports(plan)).release()
         release.save(tmp_path / "local.npz")
         again = dpcov.Release.load(tmp_path / "local.npz")
@@ -462,7 +464,7 @@ MEAN_SQUARE = 17592166279188 / 2**44
 
 def test_sums_of_cap_are_averaged_in_the_units_of_the_plan():
     given_sums = np.array([[3, -2], [-2, 7]], dtype=np.int64) * 4096**2
-    plan = local.Plan(columns=["a", "b"], row_norm=2.0, epsilon=2.0)
+    plan = local.CollectionPlan(columns=["a", "b"], row_norm=2.0, epsilon=2.0)
     average = sums.to_average(given_sums, plan, 5)
     expected = (
         4.0 / plan.cap.gain * (np.array([[0.6, -0.4], [-0.4, 1.4]]) - MEAN_SQUARE * np.eye(2))
@@ -472,7 +474,7 @@ def test_sums_of_cap_are_averaged_in_the_units_of_the_plan():
 
 def test_sums_of_gaussian_reports_are_averaged_in_the_units_of_the_plan():
     given_sums = np.array([[3, -2], [-2, 7]], dtype=np.int64) * 16**6  # 4^12, of norm row_norm
-    plan = local.Plan(
+    plan = local.CollectionPlan(
         columns=["a", "b"], row_norm=2.0, epsilon=2.0, delta=1e-6, mechanism="gaussian"
     )
     expected = 4.0 * np.array([[0.6, -0.4], [-0.4, 1.4]])
@@ -493,8 +495,8 @@ def test_every_block_is_exact_in_double_precision(size):
 
 @pytest.mark.filterwarnings("ignore::dpcov.errors.NothingDetectableWarning")
 def test_the_release_has_the_units_and_the_rule_of_the_plan():
-    plan = local.Plan(
-        columns=NAMES, row_norm=2.0, epsilon=2.0, shift=[9.0] * SIZE, scale=[1e3] * SIZE
+    plan = local.CollectionPlan(
+        columns=NAMES, row_norm=2.0, epsilon=2.0, center=[9.0] * SIZE, scale=[1e3] * SIZE
     )
     release = collect(plan, reports(plan)).release()
     assert release.units.center.tolist() == [9.0] * SIZE

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from dpcov import local
 from dpcov.errors import BudgetError, MissingValueError, ParameterError, ReportError
 
-PLAN = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
-OTHER = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.0)
-STRICT = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, missing="refuse")
+PLAN = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
+OTHER = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=1.0)
+STRICT = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, missing="refuse")
 
 
 def gaussian(delta, epsilon=1.0):
-    return local.Plan(
+    return local.CollectionPlan(
         columns=["a", "b"], row_norm=1.0, epsilon=epsilon, mechanism="gaussian", delta=delta
     )
 
@@ -176,7 +176,7 @@ class Unreadable(list):
     [
         (STRICT, "silence would tell"),
         (gaussian(0.5), "delta = 0.5"),
-        (local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=9.0), "epsilon = 9"),
+        (local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=9.0), "epsilon = 9"),
     ],
 )
 def test_a_plan_is_refused_without_a_look_at_the_row(plan, message):

@@ -13,7 +13,7 @@ from dpcov.local.report import parse_reports
 def plan_for(size, epsilon, mechanism="cap", **keywords):
     names = [f"x{i}" for i in range(size)]
     delta = 1e-5 if mechanism == "gaussian" else None
-    return local.Plan(
+    return local.CollectionPlan(
         columns=names, row_norm=1.0, epsilon=epsilon, mechanism=mechanism, delta=delta, **keywords
     )
 

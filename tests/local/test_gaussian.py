@@ -27,7 +27,7 @@ promises = st.builds(
 @pytest.mark.claim("P15")
 @given(promises)
 def test_the_noise_pays_for_root_two_in_every_direction(promise):
-    noise = integers.plan_noise(promise)
+    noise = integers.calibrate_noise(promise)
     needed = Fraction(dpcov.privacy.gaussian_scale(epsilon=promise.epsilon, delta=promise.delta))
     assert noise.diagonal**2 >= 2 * needed**2 * 16**noise.bits
     assert 2 * noise.off_diagonal**2 >= 2 * needed**2 * 16**noise.bits
@@ -37,7 +37,7 @@ def test_the_noise_pays_for_root_two_in_every_direction(promise):
 @pytest.mark.claim("P15")
 @given(promises)
 def test_less_noise_does_not_pay(promise):
-    noise = integers.plan_noise(promise)
+    noise = integers.calibrate_noise(promise)
     less = max(1, int(noise.diagonal * 0.999))
     assert not integers.IntegerNoise(noise.bits, noise.off_diagonal, less).pays_for(promise)
 
@@ -64,7 +64,7 @@ def _bound(hits, alarms):
 
 
 def plan_of_two():
-    return local.Plan(
+    return local.CollectionPlan(
         columns=["a", "b"], row_norm=1.0, epsilon=EPSILON, delta=DELTA, mechanism="gaussian"
     )
 
@@ -89,12 +89,12 @@ def test_a_device_that_does_not_clip_is_found_out(monkeypatch):
 
 def test_a_promise_that_needs_absurd_noise_is_refused():
     with pytest.raises(ParameterError, match="raise epsilon or delta"):
-        integers.plan_noise(ApproxDP(1e-13, 1e-30, "local"))
+        integers.calibrate_noise(ApproxDP(1e-13, 1e-30, "local"))
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=8), promises)
 def test_what_is_packed_is_what_is_unpacked_up_to_clamping(entries, promise):
-    noise = integers.plan_noise(promise)
+    noise = integers.calibrate_noise(promise)
     payload = integers.pack(np.array(entries, dtype=np.int64), noise)
     assert len(payload) == noise.width * len(entries)
     table = np.frombuffer(payload, np.uint8).reshape(1, -1)
@@ -111,12 +111,12 @@ def test_an_entry_beyond_the_largest_is_refused():
 
 def test_an_entry_has_four_bytes_at_the_usual_promises():
     for epsilon in (1.0, 2.0, 4.0):
-        assert integers.plan_noise(ApproxDP(epsilon, 1e-5, "local")).width == 4
+        assert integers.calibrate_noise(ApproxDP(epsilon, 1e-5, "local")).width == 4
 
 
 @pytest.mark.claim("P15")
 def test_each_entry_has_the_noise_of_its_place():
-    noise = integers.plan_noise(ApproxDP(1.0, 1e-5, "local"))
+    noise = integers.calibrate_noise(ApproxDP(1.0, 1e-5, "local"))
     stream = RandomStream.from_seed(0)
     drawn = np.array([noisy_products(np.zeros(3), noise, stream) for _ in range(4000)])
     scales = [
@@ -132,7 +132,7 @@ def test_each_entry_has_the_noise_of_its_place():
 @pytest.mark.claim("P15")
 @given(promises)
 def test_the_smallest_scales_that_pay_do_and_one_less_does_not(promise):
-    noise = integers.plan_noise(promise)
+    noise = integers.calibrate_noise(promise)
     needed = integers._squared_noise(promise, noise.bits)
     off_diagonal = math.isqrt(math.ceil(needed / 2) - 1) + 1
     diagonal = math.isqrt(math.ceil(needed) - 1) + 1

@@ -10,8 +10,8 @@ from dpcov import local
 from dpcov.errors import DpcovError, InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
 
-PLAN = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
-STRICT = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, missing="refuse")
+PLAN = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
+STRICT = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, missing="refuse")
 SECRET = 31415926.5
 
 
@@ -25,17 +25,17 @@ def test_names_and_order_give_the_same_report():
     assert by_name == local.randomize(np.array([0.1, 0.2]), PLAN, seed=3)
 
 
-def test_shift_and_scale_are_applied():
-    moved = local.Plan(
+def test_center_and_scale_are_applied():
+    moved = local.CollectionPlan(
         columns=["a", "b"],
         row_norm=1.0,
         epsilon=4.0,
         delta=1e-5,
         mechanism="gaussian",
-        shift=[10.0, -1.0],
+        center=[10.0, -1.0],
         scale=[2.0, 5.0],
     )
-    rows = np.tile([11.0, -3.5], (3000, 1))  # (0.5, −0.5) after shift and scale
+    rows = np.tile([11.0, -3.5], (3000, 1))  # (0.5, −0.5) after center and scale
     collector = local.Collector(moved, simulated=True)
     collector.add_many(local.simulate_reports(rows, moved, seed=1))
     release = collector.release()
@@ -69,7 +69,7 @@ def test_a_row_that_does_not_fit_is_refused_without_its_data(row):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_missing_cell_is_read_as_the_shift_or_refused(bad):
+def test_a_missing_cell_is_read_as_the_center_or_refused(bad):
     assert local.randomize([bad, 0.2], PLAN, seed=1) == local.randomize([0.0, 0.2], PLAN, seed=1)
     with pytest.raises(MissingValueError):
         local.randomize([bad, 0.2], STRICT)
@@ -162,5 +162,5 @@ def test_a_device_needs_a_plan(plan):
         lambda: local.simulate_reports(np.zeros((1, 2)), plan, seed=1),
         lambda: local.Device().report([0.1, 0.2], plan),
     ):
-        with pytest.raises(ParameterError, match="plan must be a Plan"):
+        with pytest.raises(ParameterError, match="plan must be a CollectionPlan"):
             make()

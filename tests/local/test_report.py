@@ -9,9 +9,9 @@ from dpcov import local
 from dpcov.errors import ForeignReportError, MalformedReportError, ReportError
 from dpcov.local.report import parse_report, parse_reports
 
-CAP = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
-OTHER = local.Plan(columns=["a", "c"], row_norm=1.0, epsilon=2.0)
-GAUSSIAN = local.Plan(
+CAP = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
+OTHER = local.CollectionPlan(columns=["a", "c"], row_norm=1.0, epsilon=2.0)
+GAUSSIAN = local.CollectionPlan(
     columns=["a", "b"], row_norm=1.0, epsilon=2.0, delta=1e-6, mechanism="gaussian"
 )
 REPORTS = {plan.mechanism: local.randomize([0.1, 0.2], plan) for plan in (CAP, GAUSSIAN)}

@@ -76,7 +76,7 @@ def test_the_library_finds_the_published_words_and_integers(vector):
 
 @pytest.mark.parametrize("vector", VECTORS["plans"], ids=lambda v: v["id"][:8])
 def test_a_plan_has_its_published_id(vector):
-    plan = local.Plan.from_json(vector["json"])
+    plan = local.CollectionPlan.from_json(vector["json"])
     assert plan.id == vector["id"] == hashlib.sha256(vector["canonical"].encode()).hexdigest()
     assert plan.to_json() == vector["json"]
 
@@ -102,7 +102,9 @@ def test_the_library_makes_the_published_decisions():
 
     for vector in VECTORS["decisions"]:
         size = vector["n_columns"]
-        plan = local.Plan(columns=[f"x{i}" for i in range(size)], row_norm=1.0, epsilon=1.0)
+        plan = local.CollectionPlan(
+            columns=[f"x{i}" for i in range(size)], row_norm=1.0, epsilon=1.0
+        )
         row = np.full(size, vector["row"][-1])
         row[: len(vector["row"]) - 1] = vector["row"][:-1]
         whole = _whole_rows(row[None], plan)

@@ -1,4 +1,4 @@
-"""The rule about differences of rows: once, for both mechanisms, before a table is opened."""
+"""The rule about differences of rows: once, before a table is opened."""
 
 import numpy as np
 import pytest
@@ -12,27 +12,25 @@ from dpcov.privacy import Neighbors
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
-MECHANISMS = {
-    "dense": {"row_norm": 1.0, "center": "differences"},
-    "pairs": {"mechanism": "pairs", "max_pairs": 2, "center": "differences"},
+CENTERS = {
+    "alone": {"center": "differences"},
+    "with variances": {"center": "differences", "row_norm": 1.0},
 }
 REFUSED = {
     "relation": ({"neighbors": "add-remove"}, "need neighbors='replace'"),
-    "units": ({"unit": "x0", "rows_per_unit": 2}, "in several differences"),
+    "units": ({"privacy_unit": "x0", "rows_per_unit": 2}, "in several differences"),
     "workers": ({"engine": "dask"}, "Dask's workers would cut other blocks"),
 }
 
 
 @pytest.mark.claim("P19")
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("center", CENTERS)
 @pytest.mark.parametrize("why", REFUSED)
-def test_a_promise_that_differences_do_not_keep_is_refused_before_reading(
-    mechanism, why, monkeypatch
-):
+def test_a_promise_that_differences_do_not_keep_is_refused_before_reading(center, why, monkeypatch):
     monkeypatch.setattr(door, "open_table", lambda *a, **k: pytest.fail("opened"))
     stated, said = REFUSED[why]
     with pytest.raises(ParameterError, match=said):
-        dpcov.release(ROWS, **BUDGET, **MECHANISMS[mechanism], **stated)
+        dpcov.release_pairs(ROWS, **BUDGET, max_pairs=2, **CENTERS[center], **stated)
 
 
 @pytest.mark.claim("P19")
@@ -46,23 +44,3 @@ def test_no_pairing_is_drawn_for_a_promise_that_differences_do_not_keep(neighbor
 
 def test_what_differences_keep_is_not_refused():
     check_differences(Neighbors.REPLACE)
-
-
-def test_one_seed_pairs_the_same_rows_for_both_mechanisms(monkeypatch):
-    """Row i is 1 in column i alone, so that a difference tells which rows it is made of."""
-    from dpcov.mechanisms import dense
-
-    seen = []
-    for module in (dense, door):
-        real = module.DifferenceSource
-
-        def record(source, seed, real=real):
-            seen.append(real(source, seed))
-            return seen[-1]
-
-        monkeypatch.setattr(module, "DifferenceSource", record)
-    rows = np.eye(12)
-    for options in (MECHANISMS["dense"], MECHANISMS["pairs"]):
-        dpcov.release(rows, **BUDGET, **options, seed=5)
-    one, other = (np.concatenate(list(each.blocks(12))) for each in (seen[0], seen[-1]))
-    assert np.array_equal(one, other)

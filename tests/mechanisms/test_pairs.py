@@ -39,7 +39,7 @@ def correlated(n=4000, p=20, r=0.8, seed=0):
     st.floats(1e-30, 0.4),
     st.integers(1, 1225),
     st.none() | st.floats(0.1, 100),
-    st.sampled_from(["public", "differences", "learned"]),
+    st.sampled_from(["stated", "differences", "learned"]),
 )
 def test_the_steps_cost_no_more_than_the_promise(epsilon, delta, pairs, row_norm, center):
     relation = "replace" if center == "differences" else "add-remove"
@@ -62,7 +62,7 @@ def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
     calibration = calibrate_pairs(
         promise=ApproxDP(1.0, 1e-5, relation),
         **FACTS,
-        center="public",
+        center="stated",
         row_norm=3.0,
         cell_bound=1.5,
         shares={"selection": 2, "values": 1, "variances": 1},
@@ -92,7 +92,7 @@ def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
 def test_values_have_the_planned_noise_and_no_other(share):
     table = np.zeros((100, 30))  # no signs at all: the values are noise
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, center="public"
+        promise=PROMISE, n_rows=100, n_columns=30, max_pairs=400, center="stated"
     )
     sums = CoMovement.from_blocks([table], n_columns=30, center=np.zeros(30))
     columns = tuple(f"x{i}" for i in range(30))
@@ -110,7 +110,7 @@ def test_values_have_the_planned_noise_and_no_other(share):
 
 def test_variances_have_the_planned_noise():
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, center="public", row_norm=1.0
+        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, center="stated", row_norm=1.0
     )
     sums = CoMovement.from_blocks(
         [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=calibration.squares
@@ -133,8 +133,8 @@ def test_places_in_the_triangle_are_pairs(size):
 @pytest.mark.parametrize("pairs", [1, 50, 189, 190])
 def test_the_same_seed_gives_the_same_release_whatever_the_panels(monkeypatch, entries, pairs):
     def release():
-        return dpcov.release(
-            correlated(n=200), **BUDGET, mechanism="pairs", max_pairs=pairs, row_norm=9.0, seed=1
+        return dpcov.release_pairs(
+            correlated(n=200), **BUDGET, max_pairs=pairs, row_norm=9.0, seed=1
         )
 
     in_one = release()
@@ -148,9 +148,7 @@ def test_values_belong_to_their_pairs_in_every_panel(monkeypatch):
     table = correlated(n=3001, p=9, seed=3)
     table[:, 8] -= table[:, 5]
     # So much budget that the noise of a value is far below 1 of 3001.
-    release = dpcov.release(
-        table, epsilon=1e6, delta=1e-5, mechanism="pairs", max_pairs=30, center=0.0
-    )
+    release = dpcov.release_pairs(table, epsilon=1e6, delta=1e-5, max_pairs=30, center=0.0)
     signs = np.sign(table)
     for (i, j), value in zip(release.pairs, release.co_movement, strict=True):
         assert value == pytest.approx((signs[:, i] * signs[:, j]).mean(), abs=1e-4)
@@ -170,7 +168,7 @@ def test_sums_of_another_plan_are_refused():
 
 
 def test_the_strongest_pair_is_found():
-    release = dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3)
     assert [0, 1] in release.pairs.tolist()
     assert str(release.promise).startswith("(1, 1e-05)")
     value = release.co_movement[release.pairs.tolist().index([0, 1])]
@@ -179,47 +177,42 @@ def test_the_strongest_pair_is_found():
 
 def test_a_seed_makes_a_simulation_that_repeats_itself():
     first, second = (
-        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3, seed=1)
-        for _ in range(2)
+        dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3, seed=1) for _ in range(2)
     )
     assert first == second
     assert str(first.promise) == "no promise: simulated with a seed"
 
 
 def test_without_a_seed_no_two_releases_are_alike():
-    first, second = (
-        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=3) for _ in range(2)
-    )
+    first, second = (dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3) for _ in range(2))
     assert first != second
 
 
 def test_public_scales_cost_nothing():
-    release = dpcov.release(
-        correlated(), **BUDGET, mechanism="pairs", max_pairs=3, scales=np.arange(1, 21)
-    )
+    release = dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3, scales=np.arange(1, 21))
     assert (release.variances.values == np.arange(1, 21) ** 2).all()
     assert release.variances.noise_scale == 0
     assert [event.name for event in release.events] == ["selection", "values"]
 
 
 def test_a_row_norm_pays_for_variances_unless_they_are_not_wanted():
-    options = {"mechanism": "pairs", "max_pairs": 3, "row_norm": 8.0, "cell_bound": 4.0}
-    release = dpcov.release(correlated(20_000), **BUDGET, **options)
+    options = {"max_pairs": 3, "row_norm": 8.0, "cell_bound": 4.0}
+    release = dpcov.release_pairs(correlated(20_000), **BUDGET, **options)
     assert release.variances.values == pytest.approx(
         np.ones(20), abs=6 * release.variances.noise_scale + 0.1
     )
     del options["cell_bound"]
-    assert dpcov.release(correlated(), **BUDGET, **options, scales="none").variances is None
+    assert dpcov.release_pairs(correlated(), **BUDGET, **options, scales="none").variances is None
 
 
 def test_an_odd_number_of_rows_leaves_one_out():
-    release = dpcov.release(correlated(4001), **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release_pairs(correlated(4001), **BUDGET, max_pairs=3)
     assert (release.n_rows, release.n_terms) == (4001, 2000)
 
 
 @pytest.mark.parametrize("p", [2, 3])
 def test_few_columns_are_enough(p):
-    release = dpcov.release(correlated()[:, :p], **BUDGET, mechanism="pairs", max_pairs=1)
+    release = dpcov.release_pairs(correlated()[:, :p], **BUDGET, max_pairs=1)
     assert release.pairs.tolist() == [[0, 1]]
 
 
@@ -227,20 +220,19 @@ def test_constant_and_zero_columns_do_no_harm():
     rows = correlated()
     rows[:, 2], rows[:, 3] = 7.0, 0.0
     for center in (None, 0.0):
-        release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, center=center)
+        release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, center=center)
         assert [0, 1] in release.pairs.tolist()
 
 
 @pytest.mark.parametrize("max_pairs", [0, -1, 191, 2.5, True, "many"])
 def test_impossible_numbers_of_pairs_are_refused(max_pairs):
-    with pytest.raises(ParameterError, match="max_pairs must be a whole number from 1 to 190"):
-        dpcov.release(correlated(), **BUDGET, mechanism="pairs", max_pairs=max_pairs)
+    with pytest.raises(ParameterError, match=r"max_pairs must be .* (of at least 1|from 1 to 190)"):
+        dpcov.release_pairs(correlated(), **BUDGET, max_pairs=max_pairs)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "needs max_pairs"),
         (
             {"max_pairs": 3, "neighbors": "add-remove", "center": "differences"},
             "Differences of rows need",
@@ -260,55 +252,32 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
         ({"max_pairs": 3, "center": "3"}, "center must be one of"),
         ({"max_pairs": 3, "scales": 1e200}, "scales must be"),
         ({"max_pairs": 3, "scales": 1.0, "cell_bound": 1.0}, "with scales there are none"),
-        ({"mechanism": "auto", "max_pairs": 3, "row_norm": 1.0, "center": 0}, "center: only for"),
         ({"max_pairs": 3, "shares": {"choice": 1.0}}, "shares must be a mapping that names"),
         ({"max_pairs": 3, "missing": "drop"}, "missing must be one of"),
-        ({"mechanism": "auto", "row_norm": 1.0}, "needs max_pairs"),
-        ({"mechanism": "auto", "max_pairs": 3}, "'auto' needs row_norm"),
-        ({"mechanism": "sparse", "max_pairs": 3}, "mechanism must be one of"),
-        ({"mechanism": "dense", "row_norm": 1.0, "max_pairs": 3, "center": 0}, "max_pairs: only"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
-        dpcov.release(correlated(), **(BUDGET | {"mechanism": "pairs"} | options))
+        dpcov.release_pairs(correlated(), **BUDGET | options)
 
 
 def test_one_column_has_no_pairs():
-    with pytest.raises(ParameterError, match=r"1 columns have 0 pairs|at least two columns"):
-        dpcov.release(correlated()[:, :1], **BUDGET, mechanism="pairs", max_pairs=1)
+    with pytest.raises(ParameterError, match=r"1 columns have 0 pairs|two columns or more"):
+        dpcov.release_pairs(correlated()[:, :1], **BUDGET, max_pairs=1)
 
 
 def test_missing_cells_are_refused_or_count_for_nothing():
     rows = correlated()
     rows[::7, 0] = np.nan
     with pytest.raises(MissingValueError):
-        dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3)
-    release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, missing="center")
+        dpcov.release_pairs(rows, **BUDGET, max_pairs=3)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, missing="center")
     assert [0, 1] in release.pairs.tolist()
 
 
 def test_text_is_refused_before_anything_is_spent():
     with pytest.raises(InputError):
-        dpcov.release([["a", "b"]] * 4, **BUDGET, mechanism="pairs", max_pairs=1)
-
-
-@pytest.mark.parametrize(("n", "p", "kind"), [(200_000, 6, "Release"), (4000, 60, "PairsRelease")])
-def test_auto_takes_what_shows_more(n, p, kind):
-    rows = np.zeros((n, p))
-    release = dpcov.release(
-        rows, epsilon=1.0, delta=1e-6, mechanism="auto", max_pairs=5, row_norm=4.0
-    )
-    assert type(release).__name__ == kind
-
-
-def test_auto_does_not_look_at_the_rows():
-    options = {"mechanism": "auto", "max_pairs": 5, "row_norm": 4.0}
-    kinds = {
-        type(dpcov.release(rows, **BUDGET, **options))
-        for rows in (np.zeros((4000, 60)), correlated(p=60), np.full((4000, 60), 1e9))
-    }
-    assert len(kinds) == 1
+        dpcov.release_pairs([["a", "b"]] * 4, **BUDGET, max_pairs=1)
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-5, 1.0))
@@ -326,29 +295,25 @@ def test_cells_are_bounded_by_no_more_than_was_stated(row_norm, share):
 
 
 def test_a_release_says_which_bound_its_cells_had():
-    release = dpcov.release(
-        correlated(), **BUDGET, mechanism="pairs", max_pairs=3, row_norm=8.0, cell_bound=2.0
-    )
+    release = dpcov.release_pairs(correlated(), **BUDGET, max_pairs=3, row_norm=8.0, cell_bound=2.0)
     assert release.provenance.cell_bound == pytest.approx(2.0, rel=1e-5)
     assert release.provenance.row_norm == 8.0
 
 
 def test_a_negative_relation_is_found_too():
-    release = dpcov.release(correlated(r=-0.8), **BUDGET, mechanism="pairs", max_pairs=3)
+    release = dpcov.release_pairs(correlated(r=-0.8), **BUDGET, max_pairs=3)
     assert [0, 1] in release.pairs.tolist()
 
 
-def test_auto_with_add_remove_takes_what_keeps_the_promise():
-    release = dpcov.release(
-        correlated(), **BUDGET, neighbors="add-remove", mechanism="auto", max_pairs=3, row_norm=8.0
-    )
+def test_pairs_with_add_remove_take_what_keeps_the_promise():
+    release = dpcov.release_pairs(correlated(), **BUDGET, neighbors="add-remove", max_pairs=3)
     assert release.provenance.center == "learned"
 
 
 @pytest.mark.parametrize("n_rows", [10, 2**22, 2**23 + 1, 2**31 - 1])
 def test_sums_of_squares_fit_sixty_four_bits(n_rows):
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, center="public", row_norm=1.0
+        promise=PROMISE, n_rows=n_rows, n_columns=5, max_pairs=3, center="stated", row_norm=1.0
     )
     assert calibration.n_terms * calibration.squares.cell_bound**2 <= 2**62
     assert calibration.squares.grid.bits == (
@@ -395,7 +360,7 @@ def test_a_split_of_more_than_the_budget_is_never_planned(monkeypatch):
 def test_a_sorted_table_shows_the_same_pairs():
     rows = correlated(n=6000, r=0.9)
     rows = rows[np.argsort(rows[:, 0])]
-    release = dpcov.release(rows, **BUDGET, mechanism="pairs", max_pairs=3, seed=0)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, seed=0)
     estimate = release.estimate()
     assert [0, 1] in release.pairs[estimate.kept].tolist()
     assert estimate.correlation[0, 1] == pytest.approx(0.9, abs=0.05)
@@ -406,11 +371,10 @@ def test_facts_of_columns_bring_variances_back_in_own_units():
     rows[:, 1] = 0.8 * rows[:, 0] + 0.6 * rows[:, 1]
     scale, mean = np.array([100.0, 1.0, 0.01]), np.array([500.0, 3.0, 0.0])
     facts = {f"x{i}": {"center": mean[i] + 0.1 * scale[i], "scale": 2 * scale[i]} for i in range(3)}
-    release = dpcov.release(
+    release = dpcov.release_pairs(
         mean + scale * rows,
         epsilon=50.0,
         delta=1e-6,
-        mechanism="pairs",
         max_pairs=2,
         row_norm=2.0,
         columns=facts,
@@ -424,12 +388,12 @@ def test_facts_of_columns_bring_variances_back_in_own_units():
 def test_a_stated_center_of_columns_is_used_for_signs():
     rows = np.random.default_rng(0).normal(size=(20_000, 3)) + 7.0
     facts = {f"x{i}": {"center": 7.0, "scale": 1.0} for i in range(3)}
-    options = {"epsilon": 5.0, "delta": 1e-6, "mechanism": "pairs", "max_pairs": 3}
-    about = dpcov.release(rows, **options, columns=facts, center="public")
+    options = {"epsilon": 5.0, "delta": 1e-6, "max_pairs": 3}
+    about = dpcov.release_pairs(rows, **options, columns=facts, center="stated")
     assert about.n_terms == 20_000
     assert np.abs(about.co_movement).max() < 0.1
     assert about.location.tolist() == [7.0, 7.0, 7.0]
-    numbers = dpcov.release(rows, **options, center=7.0)
+    numbers = dpcov.release_pairs(rows, **options, center=7.0)
     assert numbers.location.tolist() == [7.0, 7.0, 7.0]
     assert np.abs(numbers.co_movement).max() < 0.1
 
@@ -438,7 +402,7 @@ def test_a_stated_center_of_columns_is_used_for_signs():
 @pytest.mark.parametrize("most", [2, 5])
 def test_several_rows_of_a_person_are_paid_for_in_every_step(most):
     facts = {"promise": ApproxDP(1.0, 1e-6, "replace"), "n_rows": 1000, "n_columns": 20}
-    facts |= {"max_pairs": 10, "center": "public", "row_norm": 3.0}
+    facts |= {"max_pairs": 10, "center": "stated", "row_norm": 3.0}
     one, several = calibrate_pairs(**facts), calibrate_pairs(**facts, rows_per_unit=most)
     assert several.selection_scale == pytest.approx(most * one.selection_scale)
     assert several.value_scale == pytest.approx(most * one.value_scale, rel=1e-6)
@@ -449,15 +413,14 @@ def test_several_rows_of_a_person_are_paid_for_in_every_step(most):
 
 def test_a_release_of_units_survives_a_file(tmp_path):
     rows = np.column_stack([np.arange(600) // 3, np.random.default_rng(0).normal(size=(600, 4))])
-    release = dpcov.release(
+    release = dpcov.release_pairs(
         rows,
         epsilon=1.0,
         delta=1e-6,
-        mechanism="pairs",
         max_pairs=2,
         center=0.0,
         row_norm=3.0,
-        unit="x0",
+        privacy_unit="x0",
         rows_per_unit=2,
     )
     assert release.n_rows == 400

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import dpcov
 from dpcov.columns.missing import Missing
-from dpcov.errors import InputError
 from dpcov.exact import triangle
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import pairs_centers
@@ -23,9 +22,9 @@ from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.releases.pairs import MeanSigns, centered_sign_factor
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.signs import CoMovement
-from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables import open_table, spool
 
-BUDGET = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "pairs", "center": "learned"}
+BUDGET = {"epsilon": 1.0, "delta": 1e-6, "center": "learned"}
 SIGNS = (-1, 0, 1)
 
 
@@ -115,12 +114,28 @@ def test_many_columns_are_counted_twice_and_few_once():
     assert (passes(100), passes(1000)) == (1, 2)
 
 
-def test_a_stream_that_can_be_read_once_is_refused():
+@pytest.mark.parametrize("bits", [10, 5], ids=["one pass", "two passes"])
+@pytest.mark.parametrize(
+    "options", [{}, {"center": None, "neighbors": "add-remove"}], ids=["stated", "by the rule"]
+)
+def test_a_stream_that_can_be_read_once_is_spooled(monkeypatch, bits, options):
     pa = pytest.importorskip("pyarrow")
-    table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
-    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-    with pytest.raises(InputError, match="To learn centers the rows are read 2 times"):
-        dpcov.release(reader, **BUDGET, max_pairs=1)
+    monkeypatch.setattr(pairs_centers, "ruler_bits", lambda size: bits)
+    rows = moved_rows(n=3000, p=5)
+    table = pa.table({f"x{place}": column for place, column in enumerate(rows.T)})
+    options = BUDGET | options | {"max_pairs": 2, "seed": 1}
+    made = dpcov.release_pairs(table.to_reader(500), **options)
+    assert made == dpcov.release_pairs(rows, **options)
+    assert made.provenance.center == "learned"
+
+
+def test_a_stream_without_a_center_is_read_once_where_that_is_enough(monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(spool.tempfile, "TemporaryFile", lambda **_: pytest.fail("spooled"))
+    table = pa.table({f"x{place}": column for place, column in enumerate(moved_rows(99, 5).T)})
+    options = BUDGET | {"center": None, "max_pairs": 2, "seed": 1}
+    made = dpcov.release_pairs(table.to_reader(50), **options)
+    assert made.provenance.center == "differences"
 
 
 # P30
@@ -323,7 +338,7 @@ def moved_rows(n=20_000, p=60, r=0.6, seed=0):
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
 def test_the_related_pair_is_found_wherever_the_columns_are(neighbors):
-    release = dpcov.release(moved_rows(), **BUDGET, max_pairs=3, neighbors=neighbors, seed=1)
+    release = dpcov.release_pairs(moved_rows(), **BUDGET, max_pairs=3, neighbors=neighbors, seed=1)
     assert release.provenance.center == "learned"
     estimate = release.estimate()
     assert release.pairs[estimate.kept].tolist() == [[0, 1]]
@@ -336,7 +351,7 @@ def test_a_binary_column_is_related_to_another():
     latent = g.normal(size=(20_000, 6))
     latent[:, 1] = 0.8 * latent[:, 0] + 0.6 * latent[:, 1]
     rows = (latent > 1.0).astype(float)  # one in six
-    release = dpcov.release(rows, **BUDGET, max_pairs=3, seed=2)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=3, seed=2)
     estimate = release.estimate()
     assert release.pairs[estimate.kept].tolist() == [[0, 1]]
     assert np.abs(release.mean_signs.values) == pytest.approx(np.full(6, 0.68), abs=0.05)
@@ -347,7 +362,7 @@ def test_a_binary_column_is_related_to_another():
 
 
 def test_the_release_says_what_was_done():
-    release = dpcov.release(moved_rows(), **BUDGET, max_pairs=3, seed=1)
+    release = dpcov.release_pairs(moved_rows(), **BUDGET, max_pairs=3, seed=1)
     names = [event.name for event in release.events]
     assert names == ["centers", "signs", "selection", "values"]
     assert [fact.of for fact in release.noise_facts] == [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcov.paper import experiments
-from dpcov.paper.experiments import run_cell
+from dpcov.paper.experiments import run_trial
 from dpcov.paper.study import PANELS, Study
 from dpcov.privacy import ApproxDP, gaussian_scale
 
@@ -23,8 +23,8 @@ def mean_errors(model):
     figures, sizes = ((1, 2) if model == "central" else (3, 4)), SIZES[model]
     study = Study(figures=figures, manners=("printed",), runs=3, sizes=sizes)
     errors = defaultdict(lambda: np.zeros(len(sizes)))
-    for cell in study.cells():
-        for key, error in run_cell(cell, study).items():
+    for trial in study.trials():
+        for key, error in run_trial(trial, study).items():
             figure, _, panel, curve, _, n, _ = key
             errors[figure, panel, curve][sizes.index(n)] += error / study.n_runs
     return errors
@@ -74,8 +74,8 @@ def test_as_printed_noise_and_threshold_are_the_printed_ones(monkeypatch, figure
         experiments, "printed_threshold", lambda *facts: seen.append(facts) or math.inf
     )
     study = Study(figures=(figure,), manners=("printed",), runs=1, sizes=(2000,))
-    for cell in study.cells():
-        run_cell(cell, study)
+    for trial in study.trials():
+        run_trial(trial, study)
     expected = [
         math.sqrt(2 * math.log(1.25 * 2000)) / (2000**root * epsilon)
         for epsilon in (0.1, 0.5, *[1] * 7, 2)
@@ -86,12 +86,12 @@ def test_as_printed_noise_and_threshold_are_the_printed_ones(monkeypatch, figure
 
 
 def holding(model):
-    """Releases and plans of one small cell as it holds."""
+    """Releases and plans of one small trial as it holds."""
     study = Study(
         figures=(1,) if model == "central" else (3,), manners=("holds",), runs=1, sizes=(1000,)
     )
-    (cell,) = (cell for cell in study.cells() if cell.n_columns == 50)
-    return study, cell
+    (trial,) = (trial for trial in study.trials() if trial.n_columns == 50)
+    return study, trial
 
 
 @pytest.mark.parametrize("model", ["central", "local"])
@@ -103,8 +103,8 @@ def test_as_it_holds_rows_are_clipped_and_the_noise_pays_for_the_promise(monkeyp
         "release_gram",
         lambda gram, plan, **more: seen.append((gram, plan)) or original(gram, plan, **more),
     )
-    study, cell = holding(model)
-    run_cell(cell, study)
+    study, trial = holding(model)
+    run_trial(trial, study)
     ((gram, plan),) = seen
     assert np.trace(gram.sums) <= gram.n_rows * gram.grid.squared_norm
     assert plan.promise == ApproxDP(1.0, 1e-3, "replace")
@@ -116,12 +116,12 @@ def test_as_it_holds_rows_are_clipped_and_the_noise_pays_for_the_promise(monkeyp
     assert plan.noise_scale.off_diagonal * math.sqrt(2) >= plan.noise_scale.diagonal * (1 - 1e-6)
 
 
-def test_a_cell_repeats_itself_and_does_not_depend_on_other_figures():
-    study, cell = holding("central")
+def test_a_trial_repeats_itself_and_does_not_depend_on_other_figures():
+    study, trial = holding("central")
     both = Study(manners=("holds",), runs=1, sizes=(1000,))
-    (shared,) = (each for each in both.cells() if each.n_columns == 50)
-    alone, together = run_cell(cell, study), run_cell(shared, both)
-    assert alone == run_cell(cell, study)
+    (shared,) = (each for each in both.trials() if each.n_columns == 50)
+    alone, together = run_trial(trial, study), run_trial(shared, both)
+    assert alone == run_trial(trial, study)
     assert all(together[key] == error for key, error in alone.items())
 
 
@@ -132,10 +132,10 @@ from dpcov.paper import experiments
 from dpcov.paper.study import Study
 
 study = Study(figures=(1,), manners=(sys.argv[1],), runs=1, sizes=(1000,))
-(cell,) = (cell for cell in study.cells() if cell.n_columns == 500)
+(trial,) = (trial for trial in study.trials() if trial.n_columns == 500)
 """
 ITS_ERRORS = """
-for key, error in sorted(experiments.run_cell(cell, study).items()):
+for key, error in sorted(experiments.run_trial(trial, study).items()):
     print(key, error.hex())
 """
 ITS_THREADS = """
@@ -146,7 +146,7 @@ def relative_error(*facts):
     return original(*facts)
 
 experiments.relative_error = relative_error
-experiments.run_cell(cell, study)
+experiments.run_trial(trial, study)
 """
 
 

@@ -54,37 +54,37 @@ def test_two_processes_give_the_same_table(whole, tmp_path):
 
 def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, monkeypatch):
     ran = []
-    original = reproduction.run_cell
+    original = reproduction.run_trial
 
-    def killed(cell, study):
-        ran.append(cell)
+    def killed(trial, study):
+        ran.append(trial)
         if len(ran) == 10:
             raise KeyboardInterrupt
-        return original(cell, study)
+        return original(trial, study)
 
-    monkeypatch.setattr(reproduction, "run_cell", killed)
+    monkeypatch.setattr(reproduction, "run_trial", killed)
     with pytest.raises(KeyboardInterrupt):
         paper.reproduce(tmp_path / "killed", STUDY, jobs=1)
     table = tmp_path / "killed" / "results.csv"
     table.write_bytes(table.read_bytes()[:-20])  # and the last line is torn
     ran.clear()
     monkeypatch.setattr(
-        reproduction, "run_cell", lambda cell, study: ran.append(cell) or original(cell, study)
+        reproduction, "run_trial", lambda trial, study: ran.append(trial) or original(trial, study)
     )
     resumed = paper.reproduce(tmp_path / "killed", STUDY, jobs=1)
-    assert len(ran) == len(STUDY.cells()) - 8
+    assert len(ran) == len(STUDY.trials()) - 8
     assert resumed[1].read_bytes() == whole[1].read_bytes()
 
 
 def test_more_runs_add_to_what_is_there(folder, monkeypatch):
     ran = []
-    original = reproduction.run_cell
+    original = reproduction.run_trial
     monkeypatch.setattr(
-        reproduction, "run_cell", lambda cell, study: ran.append(cell) or original(cell, study)
+        reproduction, "run_trial", lambda trial, study: ran.append(trial) or original(trial, study)
     )
     more = Study(figures=(1,), manners=("printed",), runs=3, sizes=(300, 1000))
     paper.reproduce(folder, more, jobs=1)
-    assert {cell.run for cell in ran} == {2}
+    assert {trial.run for trial in ran} == {2}
 
 
 def test_progress_rises_to_everything(tmp_path):

@@ -38,17 +38,17 @@ def test_every_curve_has_every_run_and_size():
     assert set(study.keys()) == expected
 
 
-def test_cells_are_shared_between_panels_and_figures():
+def test_trials_are_shared_between_panels_and_figures():
     # 12 curves, but p = 100, sr = 0.2 and p = 200, sr = 0.2 appear more than once.
-    assert len(Study(manners=("printed",), runs=1, sizes=(1000,)).cells()) == 7
+    assert len(Study(manners=("printed",), runs=1, sizes=(1000,)).trials()) == 7
 
 
-def test_no_two_cells_share_a_seed():
-    seeds = [cell.seed for cell in Study(runs=5).cells()]
+def test_no_two_trials_share_a_seed():
+    seeds = [trial.seed for trial in Study(runs=5).trials()]
     assert len(set(seeds)) == len(seeds)
 
 
-def test_a_cell_keeps_its_seed_whatever_else_is_asked_for():
+def test_a_trial_keeps_its_seed_whatever_else_is_asked_for():
     few = Study(figures=(1,), manners=("printed",), runs=1, sizes=(1000,)).keys()
     many = Study(runs=3, sizes=(500, 1000)).keys()
     assert all(many[key] == seed for key, seed in few.items())

@@ -37,7 +37,7 @@ def estimate_of(truth, *, columns=None, n_rows=20_000, epsilon=4.0, **options):
         return release.estimate(**options)
 
 
-def scaled_estimate_of(truth, *, center="private", n_rows=20_000, epsilon=4.0, **options):
+def scaled_estimate_of(truth, *, n_rows=20_000, epsilon=4.0, **options):
     """Columns in units from 1e-3 to 1e6, far from zero, with public facts that are a little off."""
     size = len(truth)
     scale = 10.0 ** np.linspace(-3, 6, size)
@@ -53,7 +53,6 @@ def scaled_estimate_of(truth, *, center="private", n_rows=20_000, epsilon=4.0, *
         epsilon=epsilon,
         delta=1e-6,
         columns=facts,
-        center=center,
         seed=0,
         **options,
     )
@@ -65,8 +64,8 @@ def scaled_estimate_of(truth, *, center="private", n_rows=20_000, epsilon=4.0, *
 def pairs_estimate_of(truth, *, max_pairs=4, n_rows=20_000, epsilon=4.0):
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((n_rows, len(truth))) @ np.linalg.cholesky(truth).T
-    return dpcov.release(
-        rows, epsilon=epsilon, delta=1e-6, mechanism="pairs", max_pairs=max_pairs, seed=0
+    return dpcov.release_pairs(
+        rows, epsilon=epsilon, delta=1e-6, max_pairs=max_pairs, seed=0
     ).estimate()
 
 

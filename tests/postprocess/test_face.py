@@ -8,6 +8,7 @@ import pytest
 
 from dpcov.postprocess import CovarianceEstimate, Estimate, PairsEstimate
 from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
+from postprocess.simulation import release_of
 
 LINKS = (0, 3, 0.6), (1, 2, -0.5)
 
@@ -22,9 +23,8 @@ def test_a_pair_is_measured_by_its_correlation_whatever_the_scales():
     assert pairs.correlation == pytest.approx(expected, abs=0.1)
 
 
-@pytest.mark.parametrize("center", ["private", "differences"])
-def test_units_of_columns_do_not_change_their_correlations(center):
-    pairs = scaled_estimate_of(truth_of(4, *LINKS), center=center).trusted_pairs(1e-6)
+def test_units_of_columns_do_not_change_their_correlations():
+    pairs = scaled_estimate_of(truth_of(4, *LINKS)).trusted_pairs(1e-6)
     assert sorted(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 3), (1, 2)]
     expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
     assert pairs.correlation == pytest.approx(expected, abs=0.1)
@@ -135,3 +135,35 @@ def test_what_was_asked_makes_the_estimate_again(make):
 def test_a_rule_of_the_callers_own_cannot_be_asked_for_again():
     release = estimate_of(truth_of(3)).release
     assert release.estimate(rule=lambda size, level: size, level=1.0).asked is None
+
+
+@pytest.mark.parametrize("psd", ["sparse", "clip", "none"])
+@pytest.mark.parametrize("rule", ["auto", "hard", "low-rank"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore::dpcov.errors.NothingDetectableWarning")
+def test_no_correlation_is_beyond_one_however_much_noise_there_is(psd, rule, seed):
+    truth = np.full((6, 6), 0.98) + 0.02 * np.eye(6)
+    deviation = np.array([1.0, 1.0, 1.0, 0.1, 0.05, 0.02])
+    release = release_of(truth * np.outer(deviation, deviation), n_rows=150, epsilon=4, seed=seed)
+    for level in ("thinned", 0.0):
+        estimate = release.estimate(rule=rule, level=level, psd=psd, sparse=False)
+        pairs = estimate.trusted_pairs(fdr=0.9)
+        everything = (estimate.correlation, estimate.kept_correlations.data)
+        for numbers in (*everything, pairs.correlation, pairs.low, pairs.high):
+            assert (np.abs(numbers) <= 1).all()
+        assert (pairs.low <= pairs.correlation).all()
+        assert (pairs.correlation <= pairs.high).all()
+
+
+def test_correlations_are_cut_and_covariances_are_not():
+    truth = np.full((3, 3), 0.99) + 0.01 * np.eye(3)
+    beyond = 0
+    for seed in range(5):
+        release = release_of(truth, n_rows=100, epsilon=4, seed=seed)
+        estimate = release.estimate(rule="hard", level=0.0, psd="none")
+        deviation = np.sqrt(np.diag(estimate.covariance))
+        raw = estimate.covariance / np.outer(deviation, deviation)
+        beyond += (np.abs(raw) > 1).sum()
+        above = np.triu_indices(3, k=1)
+        assert estimate.covariance[above] == pytest.approx(release.matrix[above], rel=1e-12)
+    assert beyond

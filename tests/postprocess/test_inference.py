@@ -24,7 +24,7 @@ def plain_benjamini_hochberg(release, noise):
     pairs = [(i, j) for i in range(SIZE) for j in range(i + 1, SIZE)]
     p_values = []
     for i, j in pairs:
-        variance = noise.variances[i] * noise.variances[j] / noise.n_rows + noise.off_diagonal**2
+        variance = noise.block(slice(i, i + 1))[0, j]
         p_values.append(2 * stats.norm.sf(abs(release.matrix[i, j]) / np.sqrt(variance)))
     p_values = np.array(p_values)
     m = len(pairs)
@@ -65,7 +65,8 @@ def test_the_surest_pairs_come_first_even_where_p_values_vanish():
 def test_the_detectable_correlation_is_its_formula(noise):
     cutoff = stats.norm.isf(0.05 / 2 / (SIZE * (SIZE - 1) / 2))
     middle = np.median(noise.variances)
-    sd = np.sqrt(middle**2 / noise.n_rows + noise.off_diagonal**2)
+    mean_noise = 2 * np.median(noise.mean_noise)
+    sd = np.sqrt(middle**2 / noise.n_rows + noise.off_diagonal**2 + mean_noise)
     assert smallest_detectable_correlation(noise) == pytest.approx(cutoff * sd / middle)
 
 

@@ -8,7 +8,7 @@ import dpcov
 from dpcov.errors import NothingDetectableWarning, ParameterError
 from dpcov.postprocess.diagonal import shrink_diagonal
 
-BUDGET = {"epsilon": 1.0, "delta": 1e-5, "mechanism": "pairs"}
+BUDGET = {"epsilon": 1.0, "delta": 1e-5}
 
 
 def rows_of(truth, n, seed, kind="normal"):
@@ -29,7 +29,9 @@ def paired(p=40, edges=8, r=0.6):
 @pytest.fixture(scope="module")
 def estimate():
     rows = rows_of(paired(), 8000, 0)
-    return dpcov.release(rows, **BUDGET, max_pairs=20, center="differences", seed=0).estimate()
+    return dpcov.release_pairs(
+        rows, **BUDGET, max_pairs=20, center="differences", seed=0
+    ).estimate()
 
 
 def test_the_true_pairs_are_kept_and_no_others(estimate):
@@ -47,9 +49,9 @@ def test_correlations_come_from_the_sine_of_the_co_movement(estimate):
 @pytest.mark.parametrize("center", ["learned", "differences", 0.0])
 def test_the_estimate_is_unbiased_for_elliptical_rows(kind, center):
     truth = paired(4, 2, 0.5)
-    options = {"epsilon": 5.0, "delta": 1e-4, "mechanism": "pairs", "max_pairs": 6}
+    options = {"epsilon": 5.0, "delta": 1e-4, "max_pairs": 6}
     values = [
-        dpcov.release(rows_of(truth, 4000, s, kind), **options, center=center, seed=s)
+        dpcov.release_pairs(rows_of(truth, 4000, s, kind), **options, center=center, seed=s)
         .estimate(fdr=0.9)
         .pair_correlation[0]
         for s in range(30)
@@ -59,9 +61,10 @@ def test_the_estimate_is_unbiased_for_elliptical_rows(kind, center):
 
 def test_standard_errors_are_those_of_repeated_releases():
     truth = paired(4, 1, 0.5)
-    options = {"epsilon": 2.0, "delta": 1e-4, "mechanism": "pairs", "max_pairs": 6}
+    options = {"epsilon": 2.0, "delta": 1e-4, "max_pairs": 6}
     estimates = [
-        dpcov.release(rows_of(truth, 3000, s), **options, seed=s).estimate() for s in range(300)
+        dpcov.release_pairs(rows_of(truth, 3000, s), **options, seed=s).estimate()
+        for s in range(300)
     ]
     observed = np.std([e.pair_correlation for e in estimates], axis=0)
     stated = np.mean([e.pair_standard_error for e in estimates], axis=0)
@@ -70,10 +73,12 @@ def test_standard_errors_are_those_of_repeated_releases():
 
 def test_intervals_cover_as_often_as_they_say():
     truth = paired(6, 2, 0.5)
-    options = {"epsilon": 2.0, "delta": 1e-4, "mechanism": "pairs", "max_pairs": 15}
+    options = {"epsilon": 2.0, "delta": 1e-4, "max_pairs": 15}
     covered = []
     for seed in range(120):
-        found = dpcov.release(rows_of(truth, 2000, seed), **options, seed=seed).estimate(fdr=0.9)
+        found = dpcov.release_pairs(rows_of(truth, 2000, seed), **options, seed=seed).estimate(
+            fdr=0.9
+        )
         low, high = found.interval(0.9)
         first, second = found.release.pairs.T
         covered.append((low <= truth[first, second]) & (truth[first, second] <= high))
@@ -84,7 +89,9 @@ def test_false_edges_are_as_rare_as_asked():
     truth = paired(100, 10, 0.5)
     shares = []
     for seed in range(12):
-        release = dpcov.release(rows_of(truth, 6000, seed), **BUDGET, max_pairs=100, seed=seed)
+        release = dpcov.release_pairs(
+            rows_of(truth, 6000, seed), **BUDGET, max_pairs=100, seed=seed
+        )
         edges = list(release.estimate().edges(fdr=0.1))
         false = sum(truth[int(e.first[1:]), int(e.second[1:])] == 0 for e in edges)
         shares.append(false / max(1, len(edges)))
@@ -104,7 +111,7 @@ def test_the_covariance_is_positive_semi_definite_and_sparse():
     rng = np.random.default_rng(0)
     common = rng.normal(size=(3000, 1))
     rows = common + 0.45 * rng.normal(size=(3000, 12))
-    release = dpcov.release(rows, epsilon=0.7, delta=1e-5, mechanism="pairs", max_pairs=40, seed=3)
+    release = dpcov.release_pairs(rows, epsilon=0.7, delta=1e-5, max_pairs=40, seed=3)
     raw, found = release.estimate(psd="none"), release.estimate()
     assert np.linalg.eigvalsh(raw.covariance)[0] < -1e-3
     assert np.linalg.eigvalsh(found.covariance)[0] > -1e-9
@@ -124,7 +131,7 @@ def test_dense_and_sparse_forms_agree(estimate):
 def test_public_scales_return_the_units():
     scales = np.linspace(1, 5, 40)
     rows = rows_of(paired(), 8000, 0) * scales
-    release = dpcov.release(rows, **BUDGET, max_pairs=20, scales=scales, seed=0)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=20, scales=scales, seed=0)
     found = release.estimate()
     assert np.diag(found.covariance) == pytest.approx(scales**2)
     assert found.correlation[0, 1] == pytest.approx(0.6, abs=0.15)
@@ -136,7 +143,9 @@ def test_public_scales_return_the_units():
 
 def test_paid_for_variances_are_shrunk_and_positive():
     rows = rows_of(paired(), 8000, 0)
-    release = dpcov.release(rows, **BUDGET, max_pairs=20, row_norm=8.0, cell_bound=3.5, seed=0)
+    release = dpcov.release_pairs(
+        rows, **BUDGET, max_pairs=20, row_norm=8.0, cell_bound=3.5, seed=0
+    )
     diagonal = np.diag(release.estimate().covariance)
     assert (diagonal > 0).all()
     assert diagonal == pytest.approx(np.ones(40), abs=0.5)
@@ -144,7 +153,7 @@ def test_paid_for_variances_are_shrunk_and_positive():
         e.edges(fdr=0.1)[0].standard_error / abs(e.edges(fdr=0.1)[0].value)
         for e in (
             release.estimate(),
-            dpcov.release(rows, **BUDGET, max_pairs=20, seed=0).estimate(),
+            dpcov.release_pairs(rows, **BUDGET, max_pairs=20, seed=0).estimate(),
         )
     )
     assert released > free  # the scales are uncertain too
@@ -152,7 +161,7 @@ def test_paid_for_variances_are_shrunk_and_positive():
 
 def test_a_budget_too_small_comes_back_empty_handed():
     rows = rows_of(paired(), 200, 0)
-    release = dpcov.release(rows, epsilon=0.01, delta=1e-5, mechanism="pairs", max_pairs=20, seed=0)
+    release = dpcov.release_pairs(rows, epsilon=0.01, delta=1e-5, max_pairs=20, seed=0)
     with pytest.warns(NothingDetectableWarning, match="no correlation, however strong"):
         found = release.estimate()
     assert not found.kept.any()
@@ -165,7 +174,7 @@ def test_twenty_thousand_columns_are_cheap():
     columns = 20_000
     pairs = np.stack([np.arange(0, 2000, 2), np.arange(1, 2000, 2)], axis=1).astype(np.int32)
     rows = rows_of(paired(), 8000, 0)
-    small = dpcov.release(rows, **BUDGET, max_pairs=20, center="differences", seed=0)
+    small = dpcov.release_pairs(rows, **BUDGET, max_pairs=20, center="differences", seed=0)
     wide = dpcov.PairsRelease(
         pairs=pairs,
         co_movement=np.full(1000, 0.5),
@@ -193,7 +202,7 @@ def test_impossible_options_are_refused(estimate, options, message):
 
 def small_release(co_movement, noise_scale=0.05, variances=None, n_terms=400):
     """A release of given values: six columns, of whose fifteen pairs some were selected."""
-    made = dpcov.release(
+    made = dpcov.release_pairs(
         np.zeros((2 * n_terms, 6)),
         **BUDGET,
         max_pairs=len(co_movement),

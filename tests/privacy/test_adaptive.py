@@ -60,7 +60,7 @@ def test_the_bound_is_tight_for_a_selection_alone(epsilon):
         second = first * np.exp([-shift, width - shift])
         best = max(best, divergence(first, second, epsilon))
     bound = sum(p * max(0.0, -math.expm1(epsilon - loss)) for loss, p in _losses((width,), ()))
-    assert best <= bound <= best + 2e-4  # what 64 cells cost
+    assert best <= bound <= best + 2e-4  # what 64 bins cost
 
 
 def test_both_distributions_of_the_bounding_pair_are_distributions():
@@ -149,7 +149,7 @@ def exact_pure(size, low, high):
     """Return the masses of both distributions between two losses: there are two points."""
     size, first, second = mpmath.mpf(size), mpmath.mpf(0), mpmath.mpf(0)
     for loss in (-size, size):
-        # Each point once: an end belongs to the cell on its right, the last one to the left.
+        # Each point once: an end belongs to the bin on its right, the last one to the left.
         if low <= loss < high or (loss == high and loss == size and high * 64 > 63 * size):
             first += 1 / (1 + mpmath.exp(-loss))
             second += mpmath.exp(-loss) / (1 + mpmath.exp(-loss))
@@ -157,17 +157,17 @@ def exact_pure(size, low, high):
 
 
 def exact_masses(width, exact=exact_selection, size=None):
-    """Return what each end of a cell must hold, in 40 digits."""
+    """Return what each end of a bin must hold, in 40 digits."""
     size, width = width if size is None else size, mpmath.mpf(width)
-    ends = [width * (2 * mpmath.mpf(cell) / 64 - 1) for cell in range(65)]
+    ends = [width * (2 * mpmath.mpf(place) / 64 - 1) for place in range(65)]
     masses = [mpmath.mpf(0)] * 65
-    for cell in range(64):
-        low, high = ends[cell], ends[cell + 1]
+    for place in range(64):
+        low, high = ends[place], ends[place + 1]
         first, second = exact(size, low, high)
         at_low = mpmath.exp(low) * (mpmath.exp(high) * second - first)
         at_low /= mpmath.exp(high) - mpmath.exp(low)
-        masses[cell] += at_low
-        masses[cell + 1] += first - at_low
+        masses[place] += at_low
+        masses[place + 1] += first - at_low
     return ends, masses
 
 
@@ -288,7 +288,7 @@ def test_what_rounding_may_hide_goes_to_the_larger_loss():
     ("where", "old", "new"),
     [
         ("_losses", "(1 - _SLIP)", "(1 + 1e-9)"),
-        ("_losses", "2 * width / _CELLS", "2 * width * (1 - 1e-9) / _CELLS"),
+        ("_losses", "2 * width / _BINS", "2 * width * (1 - 1e-9) / _BINS"),
         ("adaptive_delta", "total * (1 + _UP", "total * (1 - 1e-11 * 2**44 * _UP"),
         ("_signed_delta", "-math.expm1(epsilon) +", "-math.expm1(epsilon) * (1 - 1e-9) +"),
         ("_spread_to_ends", "- first - _SLIP * first", "- first + 1e-9 * first"),

@@ -87,14 +87,16 @@ def test_a_promise_among_complete_tables_stays_one():
 
 def test_a_promise_for_units_stays_one():
     people = np.column_stack([np.arange(300) // 3, ROWS])
-    release = dpcov.release(people, epsilon=1, delta=1e-6, row_norm=2.0, unit="x0", rows_per_unit=3)
-    assert compose(release, release, delta=1e-5).unit == "x0"
+    release = dpcov.release(
+        people, epsilon=1, delta=1e-6, row_norm=2.0, privacy_unit="x0", rows_per_unit=3
+    )
+    assert compose(release, release, delta=1e-5).privacy_unit == "x0"
 
 
 def test_reports_of_the_local_model_compose():
     plans = [
-        dpcov.local.Plan(columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="cap"),
-        dpcov.local.Plan(
+        dpcov.local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="cap"),
+        dpcov.local.CollectionPlan(
             columns=["a"], row_norm=1.0, epsilon=1.0, mechanism="gaussian", delta=1e-6
         ),
     ]
@@ -121,7 +123,7 @@ def test_reports_of_the_local_model_compose():
         ((WEAK, PureDP(1.0, "local")), {}, "neighbors must agree"),
         ((WEAK,), {"neighbors": "add-remove"}, "neighbors must agree"),
         ((WEAK, ApproxDP(1.0, 1e-6, "replace", "person")), {}, "unit must agree"),
-        ((WEAK,), {"unit": "person"}, "unit must agree"),
+        ((WEAK,), {"privacy_unit": "person"}, "unit must agree"),
         ((WEAK, WEAK), {"delta": 1e-6}, "delta must be no less"),
         ((NoPromise("simulated with a seed"),), {}, "promises nothing: simulated"),
         (("moments",), {"neighbors": "replace"}, "A part must be"),

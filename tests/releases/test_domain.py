@@ -7,8 +7,8 @@ import pytest
 
 import dpcov
 from dpcov import local
-from dpcov.report import card_to_markdown, make_card, registry_entry
-from dpcov.report.html import render_report
+from dpcov.publication import card_to_markdown, make_card, registry_entry
+from dpcov.publication.html import render_page
 
 pytestmark = [
     pytest.mark.claim("P8"),
@@ -25,11 +25,11 @@ def dense(missing):
 
 
 def pairs(missing):
-    return dpcov.release(ROWS, mechanism="pairs", max_pairs=3, missing=missing, **BUDGET)
+    return dpcov.release_pairs(ROWS, max_pairs=3, missing=missing, **BUDGET)
 
 
 def collected(missing):
-    plan = local.Plan(columns=list("abcd"), row_norm=4.0, epsilon=2.0, missing=missing)
+    plan = local.CollectionPlan(columns=list("abcd"), row_norm=4.0, epsilon=2.0, missing=missing)
     collector = local.Collector(plan)
     collector.add_many([local.randomize(row, plan) for row in ROWS[:50]])
     return collector.release()
@@ -45,7 +45,7 @@ def described(make, missing):
         "words": release.promise.in_words,
         "card": card["guarantee"]["in_words"],
         "card.md": card_to_markdown(card),
-        "page": render_report(release, estimate),
+        "page": render_page(release, estimate),
         "registry": str(registry_entry(card)),
     }
     return {where: " ".join(text.split()) for where, text in said.items()}
@@ -99,6 +99,6 @@ def test_a_file_keeps_the_domain(make, missing, tmp_path):
 
 def test_a_plan_says_the_same_as_its_releases():
     for missing in ("refuse", "center"):
-        plan = local.Plan(columns=["a"], row_norm=1.0, epsilon=1.0, missing=missing)
+        plan = local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=1.0, missing=missing)
         assert plan.promise.complete is (missing == "refuse")
-        assert local.Plan.from_json(plan.to_json()).promise == plan.promise
+        assert local.CollectionPlan.from_json(plan.to_json()).promise == plan.promise

@@ -8,30 +8,30 @@ import pytest
 
 import dpcov
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import gaussian_scale
+from dpcov.exact.randomness import RandomStream
+from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
+from dpcov.privacy import ApproxDP, gaussian_scale
 from dpcov.releases import archive
+from dpcov.sensitive.sums.gram import Gram
+from either import release
 
 ROWS = np.random.default_rng(0).normal(size=(9000, 3))
 PEOPLE = np.column_stack([np.arange(9000) // 3, ROWS])
 MADE = {
-    "plain": {},
-    "mean": {"center": "private"},
-    "mean, add-remove": {"center": "private", "neighbors": "add-remove"},
-    "differences": {"center": "differences"},
-    "adaptive": {
-        "row_norm": dpcov.PrivateRadius(0.3),
-        "scales": "private",
-        "heavy_tails": True,
-    },
-    "units": {"unit": "x0", "rows_per_unit": 3},
-    "pairs": {"mechanism": "pairs", "max_pairs": 3, "row_norm": None},
-    "learned centers": {
-        "mechanism": "pairs",
-        "max_pairs": 3,
+    "mean": {},
+    "mean, add-remove": {"neighbors": "add-remove"},
+    "learned": {"row_norm": None},
+    "learned, add-remove": {"row_norm": None, "neighbors": "add-remove"},
+    "learned, units": {"row_norm": None, "privacy_unit": "x0", "rows_per_unit": 3},
+    "scales stated": {"row_norm": None, "columns": {f"x{i}": {"scale": 1} for i in range(3)}},
+    "all stated": {
         "row_norm": None,
-        "center": "learned",
+        "columns": {f"x{i}": {"center": 0, "scale": 1} for i in range(3)},
     },
-    "pairs with variances": {"mechanism": "pairs", "max_pairs": 2, "cell_bound": 2.0},
+    "units": {"privacy_unit": "x0", "rows_per_unit": 3},
+    "pairs": {"max_pairs": 3, "row_norm": None},
+    "learned centers": {"max_pairs": 3, "row_norm": None, "center": "learned"},
+    "pairs with variances": {"max_pairs": 2, "cell_bound": 2.0},
 }
 
 
@@ -47,7 +47,7 @@ def provenance(**changes):
 
 def unit(name):
     def change(facts):
-        facts["provenance"]["calibrated_for"]["unit"] = name
+        facts["provenance"]["calibrated_for"]["privacy_unit"] = name
         facts["promise"] += f", for all rows of one {name!r}"
 
     return change
@@ -105,6 +105,29 @@ def more(*events):
     return change
 
 
+def gaussian(name, multiplier=1e3):
+    return {"kind": "gaussian", "name": name, "multiplier": multiplier}
+
+
+def before_moments(*events):
+    def change(facts):
+        facts["provenance"]["events"][-1:-1] = events
+
+    return change
+
+
+def learning(name, value, *parents):
+    """Change a number of what was learned; None if it was not there."""
+
+    def change(facts):
+        part = facts["learned"]
+        for parent in parents:
+            part = part[parent]
+        part[name] = value(part.get(name))
+
+    return change
+
+
 def after(last):
     return lambda facts: facts["provenance"]["events"].append(last)
 
@@ -121,6 +144,7 @@ def backwards(facts):
     facts["provenance"]["events"].reverse()
 
 
+LEARNING = ("range", "center", "limit", "mean", "scale", "beyond", "radius", "clipping")
 TINY = 1e-9  # far beyond rounding, and less than any forger would take
 
 
@@ -163,31 +187,54 @@ FORGERIES = [
     ("mean", provenance(center="public")),
     ("mean, add-remove", noise(0.99, "off_diagonal", "diagonal")),
     ("mean, add-remove", provenance(constant=1 << 20)),
-    ("differences", noise(0.99, "off_diagonal", "diagonal")),
-    ("adaptive", noise(0.99, "off_diagonal", "diagonal")),
-    ("adaptive", provenance(trace=100.0)),
-    ("adaptive", drop("moments")),
-    ("adaptive", event("scales", multiplier=lambda m: m * 0.7)),
-    ("adaptive", event("scales", multiplier=lambda m: m * (1 - 1e-6))),
-    ("adaptive", event("trace", multiplier=lambda m: m * 0.2)),
-    ("adaptive", event("radius", range=lambda r: r * 4.5)),
-    ("adaptive", event("radius", count=lambda count: 2)),
-    ("adaptive", event("radius", count=lambda count: 1.0)),
-    ("adaptive", event("radius in these scales", range=lambda r: r * 4.5)),
-    ("adaptive", event("radius in these scales", range=lambda r: r * (1 + 1e-6))),
-    ("adaptive", drop("radius")),
-    ("adaptive", drop("scales")),
-    ("adaptive", backwards),
-    ("adaptive", noise(1 - TINY, "off_diagonal", "diagonal")),
-    ("adaptive", drop("trace")),
-    ("plain", provenance(trace=1e-12)),
+    ("learned", noise(0.99, "off_diagonal", "diagonal")),
+    ("learned", drop("moments")),
+    *(("learned", drop(name)) for name in LEARNING),
+    *(("learned", event(name, multiplier=lambda m: m * 0.5)) for name in LEARNING),
+    # Less would have been spent than the promise allows, and nothing is left over.
+    *(("learned", event(name, multiplier=lambda m: m * 1.5)) for name in LEARNING),
+    *(("learned", event(name, name=lambda name: "lengths")) for name in LEARNING),
+    *(("scales stated", more(gaussian(name))) for name in LEARNING),
+    *(("all stated", more(gaussian(name))) for name in LEARNING),
+    ("learned", becomes("radius", kind="selection", range=0.1, count=1)),
+    ("learned", becomes("radius", kind="pure", epsilon=1e-3)),
+    ("learned", more(gaussian("range"))),
+    ("learned", before_moments(gaussian("clipping"))),
+    ("learned", after(gaussian("beyond"))),
+    ("scales stated", drop("center")),
+    ("all stated", drop("beyond")),
+    ("plain", before_moments(gaussian("beyond"), gaussian("radius"), gaussian("clipping"))),
+    ("learned", state(learned=None)),
+    ("plain", state(learned={})),
+    ("mean", state(learned={"beyond_error": 0.1})),
+    *(
+        ("learned", learning(name, lambda number, by=by: number * by))
+        for name in ("beyond_error", "factor", "factor_error")
+        for by in (0.5, 1 - 1e-5, 1 + 1e-5, 2)
+    ),
+    *(
+        ("learned", learning(name, lambda number, by=by: number * by, "clipping"))
+        for name in ("wanted", "share_error", "excess_error")
+        for by in (0.5, 1 - 1e-5, 1 + 1e-5, 2)
+    ),
+    ("learned", learning("excess", lambda number: number + 1, "clipping")),
+    ("learned", learning("excess", lambda number: float("nan"), "clipping")),
+    ("learned", learning("share", lambda number: float("inf"), "clipping")),
+    ("learned", learning("share", str, "clipping")),
+    ("learned", learning("factor", lambda number: 1.0)),
+    ("learned", learning("factor", lambda number: 3.0)),
+    ("learned", learning("row_norm", lambda number: 3.0)),
+    ("learned", learning("median", lambda number: 3.0, "clipping")),
+    ("learned, units", provenance(rows_per_unit=2)),
+    ("learned", backwards),
+    ("learned", noise(1 - TINY, "off_diagonal", "diagonal")),
     ("plain", provenance(missing="drop")),
     ("mean", provenance(constant=1, bits=2000)),
-    ("mean", provenance(trace=1e-12)),
-    ("differences", provenance(rows_per_unit=2)),
+    ("pairs", provenance(rows_per_unit=2)),
     ("units", provenance(rows_per_unit=4)),
     ("plain", noise(1 - TINY, "off_diagonal")),
     ("mean", noise(1 - TINY, "mean")),
+    ("local", state(learned={})),
     ("local", provenance(events=[])),
     ("local", event("report", multiplier=lambda m: m * 0.95)),
     ("local", event("report", multiplier=lambda m: m * (1 + TINY))),
@@ -202,12 +249,10 @@ FORGERIES = [
     ("local cap", noise(0.99, "off_diagonal", "diagonal")),
     ("local", provenance(rows_per_unit=2)),
     ("local", provenance(center="differences")),
-    ("local", provenance(trace=1.0)),
     ("local", unit("household")),
     ("plain", provenance(row_norm=1e-160)),
     ("plain", provenance(row_norm=1e21)),
     ("plain", state(n_rows=10**400)),
-    ("adaptive", provenance(trace=1e-160)),
     ("plain", noise(1e-310, "off_diagonal", "diagonal")),
     ("plain", provenance(audited="by everybody")),
     ("plain", state(raw_rows=[[1.0, 2.0]])),
@@ -227,17 +272,7 @@ FORGERIES = [
     # They cost nothing and would pay, but no share of the door gives them.
     ("plain", more({"kind": "gaussian", "name": "scales", "multiplier": 1e99})),
     ("plain", more({"kind": "selection", "name": "radius", "range": 1e-99, "count": 1})),
-    ("adaptive", event("radius", range=lambda r: r * (1 - TINY))),
-    ("adaptive", event("radius in these scales", range=lambda r: r * (1 - TINY))),
-    # Two choices of half the range, and another: they pay.
-    (
-        "adaptive",
-        all_of(
-            event("radius", range=lambda r: r / 2, count=lambda count: 2),
-            event("radius in these scales", range=lambda r: r / 2),
-        ),
-    ),
-    ("adaptive", drop("radius in these scales")),
+    ("learned", event("radius", multiplier=lambda m: m * 1e9)),
     ("pairs", provenance(selection_scale=1e9)),
     ("pairs", provenance(events=[])),
     ("pairs", more({"kind": "selection", "name": "selection", "range": 1e-9, "count": 3})),
@@ -249,7 +284,7 @@ FORGERIES = [
     ("learned centers", event("centers", multiplier=lambda m: m * 0.99)),
     ("learned centers", state(mean_signs=None)),
     ("learned centers", state(mean_signs={"noise_scale": 1e-9})),
-    ("learned centers", provenance(center="public")),
+    ("learned centers", provenance(center="stated")),
     ("pairs", provenance(center="learned")),
     ("pairs with variances", provenance(selection_scale=0.0)),
     ("pairs with variances", event("selection", count=lambda count: 1)),
@@ -265,15 +300,27 @@ FORGERIES = [
 ]
 
 
+def without_mean():
+    """Return second moments about zero, which the door does not make."""
+    calibration = calibrate_moments(
+        promise=ApproxDP(1.0, 1e-6, "replace"), n_rows=len(ROWS), row_norm=3.0
+    )
+    gram = Gram.from_rows(ROWS, grid=calibration.grid)
+    return release_gram(
+        gram, calibration, columns=("x0", "x1", "x2"), stream=RandomStream.from_os()
+    )
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("releases")
     for name, options in MADE.items():
-        table = PEOPLE if "unit" in options else ROWS
-        release = dpcov.release(table, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 3.0} | options)
-        release.save(folder / f"{name}.npz")
+        table = PEOPLE if "privacy_unit" in options else ROWS
+        made = release(table, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 3.0} | options)
+        made.save(folder / f"{name}.npz")
+    without_mean().save(folder / "plain.npz")
     for name, options in LOCAL.items():
-        plan = dpcov.local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, **options)
+        plan = dpcov.local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, **options)
         collector = dpcov.local.Collector(plan)
         collector.add(dpcov.local.randomize(np.array([0.1, 0.2]), plan))
         collector.release().save(folder / f"{name}.npz")
@@ -336,7 +383,7 @@ def test_differences_cannot_promise_add_remove(folder, tmp_path):
         facts["provenance"]["calibrated_for"]["neighbors"] = "add-remove"
         facts["promise"] = facts["promise"].replace("replace-one", "add-remove (n public)")
 
-    forge(folder / "differences.npz", tmp_path / "forged.npz", change)
+    forge(folder / "pairs.npz", tmp_path / "forged.npz", change)
     with pytest.raises(CorruptFileError, match="promise"):
         dpcov.Release.load(tmp_path / "forged.npz")
 
@@ -374,6 +421,116 @@ def test_a_forged_array_is_refused(folder, tmp_path, change):
     change(facts, arrays)
     seal(tmp_path / "forged.npz", facts, arrays)
     with pytest.raises(CorruptFileError):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
+def swapped_limits(facts, arrays):
+    arrays["lower"], arrays["upper"] = arrays["upper"], arrays["lower"]
+
+
+def limits_beside_the_center(facts, arrays):
+    arrays["lower"] = arrays["upper"] - 1e-3
+
+
+def limits_of_other_columns(facts, arrays):
+    arrays["lower"] = arrays["lower"][:2]
+
+
+def infinite_limits(facts, arrays):
+    arrays["upper"] = np.full(3, np.inf)
+
+
+def no_limits(facts, arrays):
+    for name in VECTORS:
+        arrays[name] = arrays[name][:0]
+
+
+def a_share_that_is_none(facts, arrays):
+    arrays["beyond"] = np.full(3, np.nan)
+
+
+def an_unknown_code(facts, arrays):
+    arrays["known_scale"] = np.array([1, 1, 3], dtype=np.int8)
+
+
+def centers_that_were_not_seen(facts, arrays):
+    arrays["known_center"] = np.array([1, 1, 2], dtype=np.int8)
+
+
+def centers_and_scales_that_were_stated(facts, arrays):
+    arrays["known_center"] = arrays["known_scale"] = np.zeros(3, dtype=np.int8)
+
+
+def one_column_stated_but_for_its_range(facts, arrays):
+    for name in ("known_center", "known_scale"):
+        arrays[name] = np.array([1, 0, 1], dtype=np.int8)
+
+
+def scales_that_were_stated(facts, arrays):
+    arrays["known_scale"] = np.zeros(3, dtype=np.int8)
+
+
+def moments_without_the_factor(facts, arrays):
+    arrays["matrix"] = arrays["matrix"] / facts["learned"]["factor"]
+
+
+def silence_about_learning(facts, arrays):
+    """Events, limits and factor are dropped together, and the noise of the moments still pays."""
+    factor = facts.pop("learned")["factor"]
+    facts["learned"] = None
+    facts["provenance"]["events"] = facts["provenance"]["events"][-1:]
+    arrays["matrix"] = arrays["matrix"] / factor
+    for name in ("off_diagonal", "diagonal"):
+        facts["noise_scale"][name] /= factor
+    no_limits(facts, arrays)
+
+
+VECTORS = ("lower", "upper", "beyond", "known_range", "known_center", "known_scale")
+
+
+@pytest.mark.claim("P21")
+@pytest.mark.parametrize(
+    "change",
+    [
+        swapped_limits,
+        limits_beside_the_center,
+        limits_of_other_columns,
+        infinite_limits,
+        no_limits,
+        a_share_that_is_none,
+        an_unknown_code,
+        centers_that_were_not_seen,
+        centers_and_scales_that_were_stated,
+        one_column_stated_but_for_its_range,
+        scales_that_were_stated,
+        moments_without_the_factor,
+        silence_about_learning,
+    ],
+)
+def test_what_was_not_learned_so_is_refused(folder, tmp_path, change):
+    facts, arrays = unseal(folder / "learned.npz")
+    change(facts, arrays)
+    seal(tmp_path / "forged.npz", facts, arrays)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
+@pytest.mark.parametrize("name", ["mean", "local"])
+def test_limits_that_nobody_learned_are_refused(folder, tmp_path, name):
+    facts, arrays = unseal(folder / f"{name}.npz")
+    _, learned = unseal(folder / "learned.npz")
+    seal(tmp_path / "forged.npz", facts, arrays | {each: learned[each] for each in VECTORS})
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
+def test_reports_of_devices_learned_nothing(folder, tmp_path):
+    facts, arrays = unseal(folder / "local.npz")
+    other, learned = unseal(folder / "learned.npz")
+    facts["learned"] = other["learned"]
+    arrays |= {each: learned[each][:2] for each in VECTORS}
+    seal(tmp_path / "forged.npz", facts, arrays)
+    with pytest.raises(CorruptFileError, match="not those of reports from devices"):
         dpcov.Release.load(tmp_path / "forged.npz")
 
 

@@ -10,12 +10,12 @@ from dpcov.releases import archive
 from dpcov.releases.formats import PAIRS_FORMAT
 
 ROWS = np.random.default_rng(0).normal(size=(400, 6))
-OPTIONS = {"epsilon": 1.0, "delta": 1e-5, "mechanism": "pairs", "max_pairs": 4}
+OPTIONS = {"epsilon": 1.0, "delta": 1e-5, "max_pairs": 4}
 
 
 @pytest.fixture(params=[{}, {"row_norm": 3.0}, {"scales": 2.0}, {"center": 0.0}], ids=str)
 def release(request):
-    return dpcov.release(ROWS, **OPTIONS, **request.param)
+    return dpcov.release_pairs(ROWS, **OPTIONS, **request.param)
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_a_sealed_file_that_makes_no_sense_is_refused(path, change):
 
 def test_less_noise_on_the_variances_is_refused(tmp_path):
     path = tmp_path / "pairs.npz"
-    dpcov.release(ROWS, **OPTIONS, row_norm=3.0).save(path)
+    dpcov.release_pairs(ROWS, **OPTIONS, row_norm=3.0).save(path)
 
     def quieter(facts, arrays):
         facts["variances"]["noise_scale"] *= 0.9
@@ -209,7 +209,7 @@ def test_less_noise_on_the_variances_is_refused(tmp_path):
 
 def test_variances_that_nobody_paid_for_are_refused(tmp_path):
     path = tmp_path / "pairs.npz"
-    dpcov.release(ROWS, **OPTIONS).save(path)
+    dpcov.release_pairs(ROWS, **OPTIONS).save(path)
 
     def smuggle(facts, arrays):
         facts["variances"] = {"noise_scale": 1e-9}
@@ -241,7 +241,7 @@ def test_public_variances_must_be_positive():
 
 def test_a_cell_bound_beyond_the_row_norm_is_refused(tmp_path):
     path = tmp_path / "pairs.npz"
-    dpcov.release(ROWS, **OPTIONS, row_norm=3.0).save(path)
+    dpcov.release_pairs(ROWS, **OPTIONS, row_norm=3.0).save(path)
     rewrite(path, lambda facts, arrays: facts["provenance"].update(cell_bound=3.1))
     with pytest.raises(CorruptFileError):
         dpcov.Release.load(path)

@@ -9,7 +9,7 @@ import pytest
 import dpcov
 from dpcov.errors import ParameterError
 from dpcov.releases.published import Published
-from report import releases
+from publication import releases
 
 KINDS = [releases.dense, releases.learned, releases.pairs, releases.pairs_with_variances]
 
@@ -27,8 +27,10 @@ def test_a_release_is_made_with_names_alone(kind):
 
 @pytest.mark.parametrize("kind", [dpcov.Release, dpcov.PairsRelease])
 def test_no_field_has_a_default_that_its_type_forbids(kind):
-    defaults = {field.name: field.type for field in fields(kind) if field.default is not MISSING}
+    defaults = {field.name: field.type for field in fields(kind) if field.default is None}
     assert all("None" in stated for stated in defaults.values())
+    others = {field.default for field in fields(kind)} - {None, MISSING}
+    assert all(isinstance(default, float) for default in others)
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -54,12 +56,21 @@ def test_a_release_with_a_mean_differs_from_one_without():
     assert release != replace(release, mean=np.zeros(5))
 
 
+def test_a_release_that_learned_something_else_is_another():
+    release = made(releases.learned)
+    learned = release.learned
+    other = replace(learned, beyond=learned.beyond + 1e-9)
+    assert replace(learned) == learned != other
+    assert replace(release, learned=replace(learned)) == release != replace(release, learned=other)
+    assert release != replace(release, learned=None)
+
+
 def test_a_release_says_whether_it_has_a_mean():
-    assert [made(make).has_mean for make in KINDS] == [False, True, False, False]
+    assert [made(make).has_mean for make in KINDS] == [True, True, False, False]
 
 
 def test_a_release_says_where_its_variances_come_from():
-    stated = releases.dense(mechanism="pairs", max_pairs=3, row_norm=None, scales=np.full(5, 2.0))
+    stated = releases.dense(max_pairs=3, row_norm=None, scales=np.full(5, 2.0))
     found = [made(make).variances_are for make in KINDS] + [stated.variances_are]
     assert found == ["released", "released", "not released", "released", "stated"]
 
@@ -70,8 +81,7 @@ def test_a_release_counts_what_it_holds():
 
 def test_the_noise_of_everything_that_was_released_is_listed():
     listed = [[fact.of for fact in made(make).noise_facts] for make in KINDS]
-    assert listed[0] == ["covariance", "variance"]
-    assert listed[1] == ["covariance", "variance", "mean"]
+    assert listed[0] == listed[1] == ["covariance", "variance", "mean"]
     assert listed[2] == ["selection", "mean co-movement"]
     assert listed[3] == ["selection", "mean co-movement", "variance"]
 

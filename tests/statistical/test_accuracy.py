@@ -49,9 +49,10 @@ def test_errors_are_as_small_as_documented(truth, n_rows, spectral, column_sum):
 
 
 def test_a_truth_without_relations_gives_a_diagonal():
-    for _, estimate in runs(np.eye(100), 20_000, number=4):
-        assert estimate.support.sum() == 100
-        assert len(estimate.edges(fdr=0.1)) <= 1
+    estimates = [estimate for _, estimate in runs(np.eye(100), 20_000, number=8)]
+    assert all(estimate.support.sum() == 100 for estimate in estimates)
+    # Any pair that is listed is false, and one run in ten may list some.
+    assert sum(len(estimate.edges(fdr=0.1)) > 0 for estimate in estimates) <= 2
 
 
 def test_a_dense_truth_is_not_spoiled_when_sparsity_is_not_asked_for():

@@ -1,13 +1,15 @@
-"""Columns of every kind are learned well enough: center, scale and limits."""
+"""Columns of every kind are learned well enough, and lengths of rows as well as is said."""
 
 import numpy as np
 import pytest
 
 from dpcov.columns.missing import Missing
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.learning.budget import plan_learning
+from dpcov.mechanisms.learning.budget import MOMENTS, split_budget
 from dpcov.mechanisms.learning.learn import learn
+from dpcov.mechanisms.learning.lengths import tail_wanted
 from dpcov.mechanisms.learning.stated import Stated
+from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.privacy import ApproxDP
 from dpcov.releases.learned import Known
 from dpcov.sensitive.engines.serial import SerialEngine
@@ -43,17 +45,22 @@ def facts(is_stated):
     return Stated(lower=lower, upper=upper, center=plain.center, scale=plain.scale)
 
 
-def learned(is_stated, seed, rows=TABLE):
-    stated = facts(is_stated)
-    _, found, _ = learn(
+PROMISE = ApproxDP(1.0, 1e-6, "replace")
+
+
+def lesson_of(rows, stated, seed):
+    return learn(
         open_table(rows),
         stated,
-        plan_learning(ApproxDP(1.0, 1e-6, "replace"), stated),
+        split_budget(PROMISE, stated),
         missing=Missing.REFUSE,
         engine=SerialEngine(),
         stream=RandomStream.from_seed(seed),
     )
-    return found
+
+
+def learned(is_stated, seed, rows=TABLE):
+    return lesson_of(rows, facts(is_stated), seed)
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["bounds", "nothing"])
@@ -65,35 +72,104 @@ def found(request):
 def test_a_column_of_every_kind_is_learned(found, place):
     cells, name = TABLE[:, place], list(KINDS)[place]
     for each in found:
-        within = (cells >= each.lower[place]) & (cells <= each.upper[place])
+        reading, facts_found = each.reading, each.learned
+        within = (cells >= reading.lower[place]) & (cells <= reading.upper[place])
         assert within.mean() >= 0.97
-        assert each.beyond[place] == pytest.approx(1 - within.mean(), abs=6 * each.beyond_error)
+        assert facts_found.beyond[place] == pytest.approx(
+            1 - within.mean(), abs=6 * facts_found.beyond_error
+        )
         if name == "constant":
-            assert each.known_scale[place] == Known.NOT_SEEN
+            assert facts_found.known_scale[place] == Known.NOT_SEEN
             continue
         deviation = cells.std()
-        assert abs(each.center[place] - cells.mean()) < deviation
+        assert abs(reading.center[place] - cells.mean()) < deviation
         most = 4 if name == "rare" else 2
-        assert 1 / most < each.scale[place] / deviation < most
+        assert 1 / most < reading.scale[place] / deviation < most
         if name != "rare":  # its variance is less than three noise sd
-            assert each.known_scale[place] == Known.LEARNED
+            assert facts_found.known_scale[place] == Known.LEARNED
 
 
 def test_a_column_that_cannot_be_learned_does_not_harm_the_others(found):
     for each in found:
-        working = (np.clip(TABLE, each.lower, each.upper) - each.center) / each.scale
-        squared = (working**2).sum(axis=1)
+        squared = (each.reading.read(TABLE) ** 2).sum(axis=1)
         assert np.quantile(squared, 0.9) < 2 * TABLE.shape[1]
-        radius = each.norms.radius(0.85)
-        assert 0.75 < (squared <= radius**2).mean() < 0.95
-        assert each.norms.share_beyond(radius) == pytest.approx(
-            (squared > radius**2).mean(), abs=0.06
-        )
+        assert (squared > each.row_norm**2).mean() < 0.1
 
 
 @pytest.mark.parametrize("is_stated", [True, False])
 def test_a_thousand_rows_are_not_refused(is_stated):
     for seed in SEEDS:
         each = learned(is_stated, seed, TABLE[:1000])
-        assert np.isfinite(each.scale).all()
-        assert each.norms.radius(0.85) > 0
+        assert np.isfinite(each.reading.scale).all()
+        assert each.row_norm > 0
+
+
+N_COLUMNS, MANY_SEEDS = 10, range(30)
+
+
+def rows_of(kind):
+    generator = np.random.default_rng(12)
+    own = generator.normal(size=(N_ROWS, N_COLUMNS))
+    common = generator.normal(size=(N_ROWS, 1))
+    return {
+        "gaussian": own * np.arange(1, N_COLUMNS + 1),
+        "lognormal": np.exp(own),
+        "correlated": 0.8 * common + 0.6 * own,
+        "correlated lognormal": np.exp(0.8 * common + 0.6 * own),
+    }[kind]
+
+
+LENGTHS = ["gaussian", "lognormal", "correlated", "correlated lognormal"]
+
+
+@pytest.fixture(scope="module", params=LENGTHS)
+def lessons(request):
+    """Return lessons of a table by many seeds, and how long its rows are as each reads them."""
+    rows = rows_of(request.param)
+    each = [lesson_of(rows, Stated.nothing(N_COLUMNS), 100 + seed) for seed in MANY_SEEDS]
+    return [(one, (one.reading.read(rows) ** 2).sum(axis=1)) for one in each]
+
+
+def clipping_scores(lessons):
+    """Return how many stated errors the share and the excess of longer rows are off."""
+    scores = []
+    for lesson, squared in lessons:
+        clipping, most = lesson.learned.clipping, lesson.row_norm**2
+        share, excess = (squared > most).mean(), np.maximum(squared - most, 0).mean()
+        scores.append(
+            [
+                (clipping.share - share) / clipping.share_error,
+                (clipping.excess - excess) / clipping.excess_error,
+            ]
+        )
+    return np.abs(scores)
+
+
+def check_scores(scores):
+    assert (scores > 4).sum() == 0  # one in 16,000 is
+    assert (scores > 2).sum() <= 0.17 * scores.size  # 4.6 % are
+    assert 0.4 < np.median(scores) < 1.0  # 0.67 is
+
+
+def test_what_clipping_takes_away_is_known_within_its_error(lessons):
+    check_scores(clipping_scores(lessons))
+
+
+def test_as_many_rows_are_shortened_as_is_wanted(lessons):
+    budget = split_budget(PROMISE, Stated.nothing(N_COLUMNS))
+    radius = budget.payment("radius")
+    tail = tail_wanted(
+        N_ROWS, N_COLUMNS, moments=budget.payment(MOMENTS), radius=radius, tuning=DEFAULT
+    )
+    steps = DEFAULT.radius_steps
+    error = radius.noise(low=0, high=1, columns=1, n_rows=N_ROWS, steps=steps).sd / N_ROWS
+    misses, bin_below = 0, 0.999 * 2 ** (-1 / DEFAULT.norm_bins)
+    shares = []
+    for lesson, squared in lessons:
+        most = lesson.row_norm**2
+        shares.append((squared > most).mean())
+        misses += shares[-1] > tail + 3 * error
+        misses += (squared > bin_below * most).mean() < tail - 3 * error
+    # Each of seven answers is off by more than three errors once in 370 times.
+    assert misses <= 4
+    assert 0.5 * tail < np.mean(shares) < 1.5 * tail

@@ -32,7 +32,7 @@ def outputs(table):
         n_rows=2,
         n_columns=3,
         max_pairs=1,
-        center="public",
+        center="stated",
     )
     sums = CoMovement.from_blocks([table], n_columns=3, center=np.zeros(3))
     found = []

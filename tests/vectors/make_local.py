@@ -39,17 +39,19 @@ def expansions():
 
 def plans():
     names = [f"x{i}" for i in range(10)]
-    yield local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
-    yield local.Plan(
+    yield local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0)
+    yield local.CollectionPlan(
         columns=["Größe", 'a "b"\\\n', "☃"],
         row_norm=0.1,
         epsilon=0.3,
-        shift=[1e-7, -0.0, 170.5],
+        center=[1e-7, -0.0, 170.5],
         scale=[1.0, 1e22, 12.25],
         missing="refuse",
     )
-    yield local.Plan(columns=names, row_norm=3.0, epsilon=1.0)
-    yield local.Plan(columns=names, row_norm=3.0, epsilon=1.0, delta=1e-6, mechanism="gaussian")
+    yield local.CollectionPlan(columns=names, row_norm=3.0, epsilon=1.0)
+    yield local.CollectionPlan(
+        columns=names, row_norm=3.0, epsilon=1.0, delta=1e-6, mechanism="gaussian"
+    )
 
 
 def plan_vectors():
@@ -63,7 +65,9 @@ def plan_vectors():
 
 def decisions():
     for size in SIZES:
-        plan = local.Plan(columns=[f"x{i}" for i in range(size)], row_norm=1.0, epsilon=1.0)
+        plan = local.CollectionPlan(
+            columns=[f"x{i}" for i in range(size)], row_norm=1.0, epsilon=1.0
+        )
         for row in (np.zeros(size), np.full(size, 0.6 / size**0.5), 3.0 * np.eye(size)[0]):
             whole = _whole_rows(row[None], plan)
             unit = lift_rows(whole, plan.bits)

@@ -1,8 +1,9 @@
-"""Every option of `dpcov.release`, the values that are tried, and the tables they are tried on.
+"""Every option of both functions, the values that are tried, and the tables they are tried on.
 
-A new option must be given values here: `test_wiring` compares the names with the signature.
+A new option must be given values here: `test_wiring` compares the names with the signatures.
 """
 
+import inspect
 from functools import cache
 from itertools import product
 
@@ -11,8 +12,8 @@ import numpy as np
 import dpcov
 
 SIZE = 4  # columns: small enough to reason about, and corners of a cube are orthogonal
-ROWS = 400
-PEOPLE_ROWS = 3  # how many rows of one person count, with unit=
+ROWS = 2000  # enough to learn from, with several rows of each person too
+PEOPLE_ROWS = 3  # how many rows of one person count, with privacy_unit=
 FAR = 1e6
 NAMES = [f"x{i + 1}" for i in range(SIZE)]
 CENTER, SCALE = np.array([3.0, -1.0, 0.5, 10.0]), np.array([2.0, 0.5, 1.0, 4.0])
@@ -20,32 +21,37 @@ FACTS = {
     name: {"center": center, "scale": scale}
     for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
 }
+# Their middle and half their distance are the same centers and scales.
 BOUNDED = {
-    name: {"lower": center - scale, "upper": center + scale, "center": center, "scale": scale}
+    name: (center - scale, center + scale)
     for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
 }
-RADIUS = dpcov.PrivateRadius(share=0.4, quantile=0.5, low=0.125, high=8.0)
+# As a person states them: far apart.
+WIDE = {
+    name: (center - 40 * scale, center + 40 * scale)
+    for name, center, scale in zip(NAMES, CENTER, SCALE, strict=True)
+}
+# With a row norm, what is not stated are a center of 0, or the one bound, and a scale of 1.
+PARTLY = {"x1": {"center": 3.0}, "x2": {"scale": 0.5}, "x3": {}, "x4": (6.0, None)}
+PARTLY_UNITS = np.array([3.0, 0.0, 0.0, 6.0]), np.array([1.0, 0.5, 1.0, 1.0])
 
 # What decides which noisy steps there are and how far a person moves them: all combinations.
 CORE = {
-    "mechanism": ["dense", "pairs", "auto"],
+    "max_pairs": [None, 2, 6],  # without it, all covariances are released
     "neighbors": ["replace", "add-remove"],
-    "row_norm": [None, 1.0, RADIUS],
-    "center": [None, "public", 0.25, "private", "learned", "differences"],
-    "scales": [None, "public", tuple(SCALE), "private", "none"],
-    "heavy_tails": [False, True],
-    "max_pairs": [None, 2, 6],
+    "row_norm": [None, 1.0],
+    "center": [None, "stated", 0.25, "learned", "differences"],
+    "scales": [None, tuple(SCALE), "none"],
     "cell_bound": [None, 0.5**0.5],
     "rows_per_unit": [None, PEOPLE_ROWS],
 }
-# The rest: each combination of the above is tried once more with some of these, in turn.
+# The rest: combinations of the above are tried again with some of these, in turn.
 SIDES = {
-    "columns": [None, "names", FACTS, BOUNDED],
+    "columns": [None, "names", FACTS, BOUNDED, WIDE, PARTLY],
     "missing": ["refuse", "center"],
-    "target": [None, "correlation"],
     "shares": [
         None,
-        {"moments": 1, "scales": 1, "trace": 1},
+        {"center": 0.2, "radius": 0.01},
         {"selection": 1, "values": 3},
         {"centers": 2, "signs": 1},
     ],
@@ -55,15 +61,41 @@ SIDES = {
 # Stated the same in all of them. A seed lets differences pair the same rows in every run.
 # Whether a file has a header is a matter of names, not of noise.
 ALWAYS = {"epsilon": 4.0, "delta": 1e-6, "seed": 7, "progress": False, "header": None}
-NOT_OPTIONS = {"X", "unit"}  # the table, and a name that goes with rows_per_unit
+NOT_OPTIONS = {"table", "privacy_unit"}  # the table, and a name that goes with rows_per_unit
 OWN = {"table"}  # how the table is handed over is a choice of this test
+E1, E2 = np.eye(SIZE)[:2]
+ORTHOGONAL = -E1 / 16 + (1 - 16**-2) ** 0.5 * E2  # to E1, together with the constant
+
+
+def function(options):
+    """Return which function takes these options."""
+    return dpcov.release if options["max_pairs"] is None else dpcov.release_pairs
+
+
+def is_meant(options):
+    """Whether no option is stated that the function does not have."""
+    known = set(inspect.signature(function(options)).parameters) | OWN
+    return all(value is None for name, value in options.items() if name not in known)
+
+
+def learns(options):
+    """Whether facts of columns and a row norm are learned."""
+    return options["max_pairs"] is None and options["row_norm"] is None
 
 
 def core_choices():
-    """Yield all combinations of the core, with everything else at its default."""
+    """Yield all combinations of the core, with everything else at its default.
+
+    Where something is learned, what is stated of columns and missing cells decide as well.
+    """
     plain = {name: values[0] for name, values in SIDES.items()}
     for values in product(*CORE.values()):
-        yield dict(zip(CORE, values, strict=True)) | plain
+        options = dict(zip(CORE, values, strict=True)) | plain
+        if is_meant(options) and learns(options):
+            for columns, missing in product(SIDES["columns"], SIDES["missing"]):
+                yield options | {"columns": columns, "missing": missing}
+        elif is_meant(options):
+            yield options
 
 
 def side_choices():
@@ -73,31 +105,38 @@ def side_choices():
 
 
 def keywords(options):
-    """Return what is passed to `dpcov.release`."""
-    passed = {name: value for name, value in options.items() if name not in OWN} | ALWAYS
+    """Return what is passed to the function."""
+    known = inspect.signature(function(options)).parameters
+    passed = {name: value for name, value in options.items() if name in known} | ALWAYS
+    passed.pop("table")
     several = options["rows_per_unit"] is not None
     if options["columns"] == "names":
         stream = options["table"] == "stream"
         passed["columns"] = ["whose", *NAMES] if several and not stream else NAMES
     if several:
         plain = options["table"] == "array" and options["columns"] is None
-        passed["unit"] = "x0" if plain else "whose"
+        passed["privacy_unit"] = "x0" if plain else "whose"
     if isinstance(options["scales"], tuple):
         passed["scales"] = np.array(options["scales"])
     return passed
 
 
 def units(options):
-    """Return the centers and scales of working units: what a row of zeros means."""
+    """Return the centers and scales of working units: what a row of zeros means.
+
+    Where they are learned, those that make the rows of others what they are.
+    """
+    if learns(options):
+        return CENTER, SCALE
+    if options["columns"] == WIDE:
+        return CENTER, 40 * SCALE
+    if options["columns"] == PARTLY:
+        return PARTLY_UNITS
     if isinstance(options["columns"], dict):
         return CENTER, SCALE
-    center, scale = np.zeros(SIZE), np.ones(SIZE)
-    if isinstance(options["center"], float):
-        center = np.full(SIZE, options["center"])
-    # Numbers for pairs are standard deviations to publish, and no units.
-    if isinstance(options["scales"], tuple) and options["mechanism"] == "dense":
-        scale = np.array(options["scales"])
-    return center, scale
+    center = options["center"] if isinstance(options["center"], float) else 0.0
+    # Scales are standard deviations to publish, and no units.
+    return np.full(SIZE, center), np.ones(SIZE)
 
 
 @cache
@@ -114,25 +153,49 @@ def others():
     return rows * (lengths / np.sqrt((rows**2).sum(axis=1)))[:, None]
 
 
-def learns_centers(options, *, pairs):
+def learns_centers(options):
     """Whether signs are about centers that are learned: stated, or the rule for no center.
 
-    There are enough rows for it here; a stream that is read once is not read again.
+    There are so many rows here that differences are taken where they can be had.
     """
-    if not pairs or options["center"] is not None:
+    if options["max_pairs"] is None or options["center"] is not None:
         return options["center"] == "learned"
     several = options["neighbors"] != "replace" or options["rows_per_unit"] is not None
-    return several or options["engine"] is not None or options["table"] != "stream"
+    return several or options["engine"] is not None
 
 
-def candidates(options):
-    """Return rows that a person may have, in working units; the first adds nothing.
+def candidates(options, made=None):
+    """Return rows that a person may have; the first adds nothing.
 
-    Among them are those that are furthest apart, for each of the steps that there may be.
+    Among them are those that are furthest apart, for each of the steps that there may be. Where
+    the rows are read as an earlier release learned, that is `made`.
     """
+    if learns(options):
+        rows = _candidates_to_learn_from(made)
+    else:
+        center, scale = units(options)
+        rows = [center + scale * row for row in _working_candidates(options)]
+    if options["missing"] == "center":
+        rows += [np.array([FAR, np.nan, 0, 0]), np.array([np.nan, FAR, np.inf, 0])]
+    return rows
+
+
+def _candidates_to_learn_from(made):
+    """Return rows in own units: without cells, far to each side, at zero, and as they are read."""
+    sides = np.array([1.0, -1.0, 1.0, -1.0])
+    rows = [np.full(SIZE, np.nan), np.full(SIZE, FAR), np.full(SIZE, -FAR), np.zeros(SIZE)]
+    rows.append(FAR * sides)
+    if made is not None:
+        center, scale = made.units.center, made.units.scale
+        long = 1.005 * made.provenance.row_norm
+        rows += [center + scale * long * row for row in (0 * E1, E1, ORTHOGONAL)]
+    return rows
+
+
+def _working_candidates(options):
     e1, e2, e3, e4 = np.eye(SIZE)
     # About a center that is learned, a row of zeros adds something; one without cells does not.
-    without = options["mechanism"] != "dense" and options["missing"] == "center"
+    without = learns_centers(options)
     rows = [
         np.full(SIZE, np.nan) if without else 0 * e1,
         FAR * e1,
@@ -140,15 +203,13 @@ def candidates(options):
         1.005 * e1,  # half a percent too long
         FAR * (e1 + e2 + e3 + e4),
     ]
-    if options["mechanism"] != "dense" or isinstance(options["columns"], dict):
+    if options["max_pairs"] is not None or isinstance(options["columns"], dict):
         rows.append(FAR * (e1 - e2 + e3 - e4))
         rows.append(-FAR * (e1 + e2 + e3 + e4))  # below all centers that are learned
-    if options["center"] == "private":
-        rows.append(FAR * (-0.1 * e1 + 0.99**0.5 * e2))  # orthogonal with the constant cell
+    if options["max_pairs"] is None:
+        rows.append(FAR * ORTHOGONAL)
     if options["cell_bound"] is not None:
         rows += [FAR * (e1 + e2), FAR * (e3 + e4)]
-    if options["missing"] == "center":
-        rows += [np.array([FAR, np.nan, 0, 0]), np.array([np.nan, FAR, np.inf, 0])]
     return rows
 
 
@@ -175,10 +236,11 @@ def table(row, options, *, alone=False):
 @cache
 def _table(row, center, scale, places, gaps, alone):
     rows, whose = others() * (not alone), np.arange(1.0, ROWS + 1)
-    rows[list(places)], whose[list(places)] = row, 0
     if gaps:
         rows[7, 2] = rows[8, 1] = np.nan
-    return np.array(center) + np.array(scale) * rows, whose
+    rows = np.array(center) + np.array(scale) * rows
+    rows[list(places)], whose[list(places)] = row, 0
+    return rows, whose
 
 
 def handed_over(row, options, *, alone=False):

@@ -3,6 +3,7 @@
 It knows the sensitivities by hand and asks the library for none of them.
 """
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +21,14 @@ OTHERS = np.random.default_rng(5).normal(2.0, 3.0, size=(40, 3))
 ROUNDING = 1e-9
 EPSILON = 60.0  # so little noise that quantiles of so few rows are not all medians
 # How many times noise is drawn for each step.
-DRAWS = {"range": 8, "center": 12, "limit": 7, "mean": 1, "scale": 1, "beyond": 1, "radius": 1}
+DRAWS = {
+    "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1, "beyond": 1, "radius": 7,
+    "clipping": 1,
+}  # fmt: skip
+# Which steps have something to learn: bounds are wide, and ranges within them are learned, too.
+STEPS = dict.fromkeys(("nothing", "bounds", "some"), list(DRAWS)) | {
+    "all": ["beyond", "radius", "clipping"]
+}
 LOOSE = "at most"
 NAN, INF = np.nan, np.inf
 
@@ -56,32 +64,34 @@ def candidates():
 
 
 def run(watch, options, row, answers=None):
-    """Learn from a table in which one person has `row` as often as allowed."""
+    """Learn from a table in which one person has `row` as often as allowed, or none."""
     watch.begin(answers)
     rows_per_unit = options.get("rows_per_unit", 1)
     facts = stated(options.get("stated", "nothing"))
     promise = ApproxDP(EPSILON, 1e-6, options.get("neighbors", "replace"))
-    plan = budget.plan_learning(
-        promise, facts, rows_per_unit=rows_per_unit, shares=options.get("shares")
-    )
-    table = np.concatenate([OTHERS, np.tile(row, (rows_per_unit, 1))])
-    reading, learned, events = learn.learn(
-        open_table(table),
+    split = budget.split_budget(
+        promise,
         facts,
-        plan,
+        rows_per_unit=rows_per_unit,
+        shares=options.get("shares"),
+    )
+    own = [] if row is None else [row] * rows_per_unit
+    lesson = learn.learn(
+        open_table(np.array([*OTHERS, *own])),
+        facts,
+        split,
         missing=Missing.CENTER,
         engine=SerialEngine(),
         stream=RandomStream.from_seed(1),
     )
-    events = (*events, plan.event("moments"))
-    return (reading, learned, events), watch.draws
+    return replace(lesson, events=(*lesson.events, split.event("moments"))), watch.draws
 
 
 def audit(watch, options):
     """Return what is wrong with learning under these options."""
     rows = candidates()
-    (_, learned, _), draws = run(watch, options, rows[3])
-    rows.append(learned.center)
+    lesson, draws = run(watch, options, rows[3])
+    rows.append(lesson.reading.center)
     found = _audit_given(watch, options, rows, [draw.answer for draw in draws])
     # After other answers other questions are asked; some of them hardly ever come.
     generator = np.random.default_rng(3)
@@ -89,7 +99,24 @@ def audit(watch, options):
         sign = generator.choice([-1, 1], size=len(draws))
         answers = [draw.exact * 0 + size * each for draw, each in zip(draws, sign, strict=True)]
         found |= {what for what in _audit_given(watch, options, rows, answers) if LOOSE not in what}
+        if size == 1 << 62:
+            found |= _audit_nobody(watch, options, answers)
     return sorted(found)
+
+
+def _audit_nobody(watch, options, answers):
+    """Compare a person whose rows have no cells with nobody: lengths are those of the others.
+
+    After answers this large the number of rows, which differs, decides nothing of what they are.
+    """
+    lengths = DRAWS["radius"] + DRAWS["clipping"]
+    (_, with_one), (_, without) = (
+        run(watch, options, row, answers) for row in (candidates()[0], None)
+    )
+    pairs = zip(with_one[-lengths:], without[-lengths:], strict=True)
+    if all(np.array_equal(one.exact, other.exact) for one, other in pairs):
+        return set()
+    return {"a row without cells adds to the lengths of rows"}
 
 
 def _audit_given(watch, options, rows, answers):
@@ -98,8 +125,10 @@ def _audit_given(watch, options, rows, answers):
     except ParameterError as refusal:  # what is learned is never refused
         return {f"no outcome but: {refusal}"}
     made, draws = runs[0]
-    events = made[2]
+    events = made.events
     found = set()
+    if [event.name for event in events[:-1]] != STEPS[options.get("stated", "nothing")]:
+        return {"the steps are not those that have something to learn"}
     if any(len(each) != sum(DRAWS[event.name] for event in events[:-1]) for _, each in runs):
         return {"the number of draws is not that of the steps"}
     if any([d.scales for d in each] != [d.scales for d in draws] for _, each in runs):
@@ -137,16 +166,17 @@ def _moved(runs, events, options):
 
 
 def same(one, two):
-    """Whether two outcomes are equal in all that is seen."""
-    (_, learned, events), (_, other, others) = one, two
-    names = ("lower", "upper", "center", "scale", "beyond", "beyond_error")
+    """Whether two lessons are equal in all that is seen."""
+    learned, other = one.learned, two.learned
+    names = ("lower", "upper", "beyond", "beyond_error")
     names += ("known_range", "known_center", "known_scale")
     return (
-        events == others
+        one.events == two.events
+        and one.row_norm == two.row_norm
+        and learned.clipping == other.clipping
         and all(np.array_equal(getattr(learned, n), getattr(other, n)) for n in names)
-        and np.array_equal(learned.norms.counts, other.norms.counts)
         and all(
-            np.array_equal(getattr(one[0], n), getattr(two[0], n))
+            np.array_equal(getattr(one.reading, n), getattr(two.reading, n))
             for n in ("lower", "upper", "center", "scale")
         )
     )

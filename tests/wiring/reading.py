@@ -8,12 +8,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import optimize
 
-from wiring.choices import learns_centers
+from wiring.account import gaussian_delta
+from wiring.choices import ALWAYS, BOUNDED, learns_centers
 
-MOST_STREAM_ROWS = 4_000_000
+MOST_STREAM_ROWS = 3_800_000
 SUM_BITS = 62  # exact sums stay below 2^62 (P7)
-ANSWERS = 20  # about centers, each with noise for all of them together (P30)
+CENTER_ANSWERS = 20  # about centers of signs, each with noise for all of them together (P30)
 
 
 @dataclass(frozen=True)
@@ -29,19 +31,24 @@ class Expected:
     size: int
     sensitivity: float
     nearly: float = 0.99  # this much of the sensitivity is attained by some neighbors
+    draws: int = 1  # answers of one step: each may move as far
 
 
 def steps(options, *, n_rows, size, pairs):
     """Return the steps that a release with these options must have, in order."""
-    expected = _pairs(options, n_rows, size) if pairs else _dense(options, n_rows, size)
-    if (
-        isinstance(options["columns"], dict)
-        and "lower" in options["columns"]["x1"]
-        and (pairs or options["center"] == "differences")
-    ):
+    if not pairs:
+        return _dense(options, n_rows, size)
+    expected = _pairs(options, n_rows, size)
+    if _bounds(options):
         # Bounds do not let the person's row outweigh the one that it is paired with.
         expected = [replace(step, nearly=0.5) for step in expected]
     return expected
+
+
+def _bounds(options):
+    """Return how many columns have two bounds, and how many have one: None are infinite."""
+    facts = options["columns"] if isinstance(options["columns"], dict) else {}
+    return [None not in stated for stated in facts.values() if isinstance(stated, tuple)]
 
 
 def _people(options):
@@ -53,37 +60,116 @@ def _apart(options):
     return math.sqrt(2) if options["neighbors"] == "replace" else 1.0
 
 
-def _bits(n_rows, options, constant_share=0.0):
+def _bits(n_rows, options):
     terms = MOST_STREAM_ROWS if options["table"] == "stream" else n_rows
     if options["table"] != "stream" and options["center"] == "differences":
         terms = n_rows // 2
+    return _finest(terms)
+
+
+def _finest(terms, constant_share=0.0):
     return max(b for b in range(4, 21) if terms * 4**b * (1 + constant_share) <= 2**SUM_BITS)
 
 
 def _dense(options, n_rows, size):
-    """P1, P17, P18, P19, P20: B = 4^b is the largest squared norm of a row on the grid."""
-    m, apart = _people(options), _apart(options)
-    mean = options["center"] == "private"
-    largest = 4 ** _bits(n_rows, options)
-    expected = []
-    if not isinstance(options["row_norm"], float | None):
-        expected.append(Expected("radius", "selection", 1, m, nearly=1.0))
-    if options["scales"] == "private":
-        expected.append(Expected("scales", "gaussian", size, m * apart * largest))
-        expected.append(Expected("radius in these scales", "selection", 1, m, nearly=1.0))
-    if options["heavy_tails"]:
-        # A difference is 0 for one row alone, which is not among those that are tried.
-        nearly = 0.9 if options["center"] == "differences" else 0.99
-        expected.append(Expected("trace", "gaussian", 1, m * largest, nearly))
-    moments = m * apart * largest
-    if mean:
-        largest = 4 ** _bits(n_rows, options, constant_share=0.1)
-        constant = math.isqrt(largest // 10)
-        moments = m * math.sqrt(2) * (largest + constant**2)
-        if options["neighbors"] == "add-remove":
-            moments = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
-    expected.append(Expected("moments", "moments", size + mean, moments))
-    return expected
+    """P1, P17, P20: B = 4^b is the largest squared norm of a row on the grid."""
+    m, learned = _people(options), _learned(options, n_rows, size)
+    # What is learned is read from a table of known length.
+    terms = n_rows if learned or options["table"] != "stream" else MOST_STREAM_ROWS
+    largest = 4 ** _finest(terms, 1 / 16)
+    constant = math.isqrt(largest // 16)
+    moments = m * math.sqrt(2) * (largest + constant**2)
+    if options["neighbors"] == "add-remove":
+        moments = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
+    return [*learned, Expected("moments", "moments", size + 1, moments)]
+
+
+# Documented shares, and how many answers a step has.
+SHARES = {
+    "range": 0.04, "center": 0.06, "limit": 0.06, "mean": 0.02, "scale": 0.04, "beyond": 0.005,
+    "radius": 0.04, "clipping": 0.03,
+}  # fmt: skip
+ANSWERS = {"range": 9, "center": 14, "limit": 7, "radius": 7}
+PARTS, CELL_STEPS, SQUARE_STEPS = 1024, 1024, 4096
+
+
+def _learned(options, n_rows, size):
+    """P22 to P25: the steps that have something to learn; a cell stands for −low to high."""
+    if options["row_norm"] is not None:
+        return []
+    centers, scales = _unknown(options, size)
+    limits = centers | scales
+    shares = SHARES | (options["shares"] or {})
+
+    def tail(step, least, in_noise):
+        """The share of cells beyond a quantile: to stand out of the noise of a count."""
+        per_count = _multiplier(shares[step]) * _people(options)
+        sd = per_count * math.sqrt(len(limits) * ANSWERS[step])
+        beyond = min(0.5, max(least, in_noise * sd / n_rows))
+        return int((1 - beyond) * PARTS)
+
+    quantiles = {
+        "range": (len(limits), tail("range", 0.02, 4.0), PARTS),
+        "center": (len(centers), 1, 2),
+        "limit": (len(limits), tail("limit", 0.02, 3.0), PARTS),
+    }
+    asked = {step: (k, a, d - a) for step, (k, a, d) in quantiles.items()} | {
+        "mean": (len(centers), CELL_STEPS, CELL_STEPS),
+        "scale": (len(scales), 0, SQUARE_STEPS),
+        "beyond": (size, 0, 1),
+        "radius": (1, 0, 1),
+        "clipping": (2, 0, SQUARE_STEPS),
+    }
+    return [
+        _summed(step, columns, low, high, shares[step], options, n_rows)
+        for step, (columns, low, high) in asked.items()
+        if columns
+    ]
+
+
+def _summed(name, columns, low, high, share, options, n_rows):
+    """Return a step of sums over cells that stand for −low to high, on the finest grid."""
+    apart = low + high if options["neighbors"] == "replace" else max(low, high)
+    sensitivity = _people(options) * math.sqrt(columns) * apart
+    answers = ANSWERS.get(name, 1)
+    scale = math.ceil(_multiplier(share) * sensitivity * math.sqrt(answers))
+    largest = n_rows * max(low, high)
+    bits = max(0, min(32 - scale.bit_length(), SUM_BITS - largest.bit_length()))
+    nearly = _attained(name, options)
+    return Expected(name, "gaussian", columns, sensitivity * 2**bits, nearly, answers)
+
+
+def _attained(step, options):
+    """Return how much of a sensitivity some candidates attain.
+
+    They are not at every median, which the first answers about ranges and limits ask for.
+    Within bounds no cell is as far as one can be without, and none is beyond narrow ones.
+    """
+    if options["columns"] == BOUNDED:
+        return 0.0 if step == "beyond" else 0.7
+    if _bounds(options):
+        return 0.86
+    return {"range": 0.94, "limit": 0.92}.get(step, 0.99)
+
+
+def _unknown(options, size):
+    """Return the columns whose center, and those whose scale, is not stated."""
+    facts = options["columns"]
+    if not isinstance(facts, dict):
+        return set(range(size)), set(range(size))
+    stated = [fact if isinstance(fact, dict) else {} for fact in facts.values()]
+    return tuple(
+        {place for place, fact in enumerate(stated) if name not in fact}
+        for name in ("center", "scale")
+    )
+
+
+def _multiplier(share):
+    """Return noise over sensitivity for a share of the promise: of squared distances."""
+    whole = optimize.brentq(
+        lambda mu: gaussian_delta(ALWAYS["epsilon"], mu) - ALWAYS["delta"], 1e-3, 1e3
+    )
+    return 1 / (whole * math.sqrt(share))
 
 
 def _pairs(options, n_rows, size):
@@ -92,9 +178,9 @@ def _pairs(options, n_rows, size):
     sign = m * (2 if options["neighbors"] == "replace" else 1)
     count, all_pairs = options["max_pairs"], size * (size - 1) // 2
     expected = []
-    if learns_centers(options, pairs=True):
+    if learns_centers(options):
         whole = sign * math.sqrt(size) * 2**20
-        expected.append(Expected("centers", "answers", size, whole, nearly=0.5))
+        expected.append(Expected("centers", "gaussian", size, whole, 0.5, CENTER_ANSWERS))
         expected.append(Expected("signs", "gaussian", size, whole))
     if count < all_pairs:
         expected.append(Expected("selection", "selection", count, sign, nearly=1.0))
@@ -106,10 +192,7 @@ def _pairs(options, n_rows, size):
         grid = 2 ** _bits(n_rows, options)
         bound = grid if options["cell_bound"] is None else math.floor(options["cell_bound"] * grid)
         squares = m * _apart(options) * bound * grid
-        # Of two complete rows, neither of which adds nothing: √2 of twice the distance.
-        halved = options["neighbors"] == "add-remove" and options["missing"] == "refuse"
-        nearly = 0.7 if halved and learns_centers(options, pairs=True) else 0.99
-        expected.append(Expected("variances", "gaussian", size, squares, nearly))
+        expected.append(Expected("variances", "gaussian", size, squares))
     return expected
 
 
@@ -132,10 +215,8 @@ def spent(expected, scales):
     """Return the distance of the Gaussian pair, Δ/σ, or the range 2Δ/s of a choice."""
     if expected.kind == "selection":
         return 2 * expected.sensitivity / scales[0]
-    if expected.kind == "answers":
-        return math.sqrt(ANSWERS) * expected.sensitivity / scales[0]
     if expected.kind == "moments":
         # Orthonormal for the Frobenius norm: the diagonal, and √2 times what is above it.
         diagonal, above = scales
         return expected.sensitivity / min(diagonal, math.sqrt(2) * above)
-    return expected.sensitivity / scales[0]
+    return math.sqrt(expected.draws) * expected.sensitivity / scales[0]

@@ -3,7 +3,6 @@
 import pytest
 
 from dpcov.mechanisms.learning import stated
-from wiring import watching
 from wiring.learning import audit
 from wiring.planting import plant
 from wiring.watching import Watch
@@ -12,6 +11,7 @@ LEARNING = "mechanisms.learning."
 CELLS = "privacy.sensitivity:squared_cell_sensitivity"
 LESS = {"neighbors": "add-remove"}
 UNITS = {"rows_per_unit": 3}
+ALL = {"stated": "all"}
 
 COMBINATIONS = [
     {"stated": kind, "neighbors": neighbors, "rows_per_unit": rows}
@@ -23,7 +23,6 @@ COMBINATIONS = [
 
 @pytest.fixture
 def watch(monkeypatch):
-    monkeypatch.setattr(watching, "MOST_DRAWS", 60)
     monkeypatch.setattr(stated, "ruler_bits", lambda n_columns: 5)  # faster
     return Watch().stand(monkeypatch)
 
@@ -66,12 +65,6 @@ BUGS = {
     "several rows of a person paid as one": (
         LEARNING + "quantiles:Payment.noise",
         "rows=self.rows_per_unit",
-        "rows=1",
-        UNITS,
-    ),
-    "lengths of several rows of a person paid as one": (
-        LEARNING + "norms:release_norms",
-        "rows=payment.rows_per_unit",
         "rows=1",
         UNITS,
     ),
@@ -152,22 +145,101 @@ BUGS = {
     ),
     "a step that is left out when it finds nothing": (
         LEARNING + "learn:learn_columns",
-        'count_beyond(setting, reach, plan.payment("beyond"))',
-        'count_beyond(setting, reach, plan.payment("beyond"))'
+        'count_beyond(setting, reach, budget.payment("beyond"))',
+        'count_beyond(setting, reach, budget.payment("beyond"))'
         " if setting.counts.observed(np.arange(3)).min() > 40 else Noisy(np.zeros(3), 1.0)",
         {},
     ),
     "rows of no length in a bin": (
         "sensitive.sums.norm_histogram:NormBinsKernel.sum_over",
         "squared[squared > 0]",
-        "squared",
+        "np.where(squared > 0, squared, np.inf)",
         LESS,
     ),
-    "a row that is replaced paid as removed": (
-        "privacy.sensitivity:squared_place_sensitivity",
-        "squared_unit_sensitivity(neighbors) * rows**2",
-        "rows**2",
+    "rows of zeros counted with those beyond": (
+        "sensitive.sums.norm_histogram:NormBins.beyond",
+        "self._counts[place + 1 :].sum(keepdims=True)",
+        "self.n_rows - self._counts[: place + 1].sum(keepdims=True)",
+        LESS,
+    ),
+    "rows of zeros counted against those beyond": (
+        "sensitive.sums.norm_histogram:NormBins.beyond",
+        "self._counts[place + 1 :].sum(keepdims=True)",
+        "self._counts[place + 1 :].sum(keepdims=True) - self.n_rows + self._counts.sum()",
         {},
+    ),
+    "rows counted in their bin and in the next": (
+        "sensitive.sums.norm_histogram:NormBinsKernel.sum_over",
+        "counts += np.bincount(places, minlength=len(counts))",
+        "counts += np.bincount(places, minlength=len(counts))\n"
+        "        counts[1:] += np.bincount(places, minlength=len(counts))[:-1]",
+        {},
+    ),
+    "the steps of the radius forgotten in its noise": (
+        LEARNING + "lengths:find_radius",
+        "n_rows=bins.n_rows, steps=tuning.radius_steps",
+        "n_rows=bins.n_rows",
+        {},
+    ),
+    "a radius that is sought until it is found": (
+        LEARNING + "lengths:find_radius",
+        "for _ in range(tuning.radius_steps):",
+        "while abs(bins.beyond((low + high) // 2)[0] - tail * bins.n_rows) > 1 and low < high - 1:",
+        {},
+    ),
+    "a radius from exact counts": (
+        LEARNING + "lengths:find_radius",
+        "noise.on(bins.beyond(middle), stream)[0]",
+        "bins.beyond(middle)[0] + 0 * noise.on(bins.beyond(middle), stream)[0]",
+        {},
+    ),
+    "a tail that depends on the rows": (
+        LEARNING + "learn:learn",
+        "tail = tail_wanted(",
+        "tail = (1 - bins.beyond(64)[0] % 2 / 2) * tail_wanted(",
+        {},
+    ),
+    "edges of lengths that depend on the rows": (
+        LEARNING + "learn:learn",
+        "edges_about(float(stated.n_columns), tuning)",
+        "edges_about(1.0 + np.isnan(next(source.blocks(99))).sum(), tuning)",
+        {},
+    ),
+    "an exact share of longer rows": (
+        LEARNING + "lengths:measure_clipping",
+        "share=float(share)",
+        "share=float(bins.beyond(place)[0] / bins.n_rows)",
+        ALL,
+    ),
+    "an exact excess of longer rows": (
+        LEARNING + "lengths:measure_clipping",
+        "excess=float(excess)",
+        "excess=float(bins.sums(values)[1] / (steps * bins.n_rows))",
+        {},
+    ),
+    "an excess without a limit": (
+        LEARNING + "lengths:measure_clipping",
+        "np.clip((middle / squared - 1) / reach, 0.0, 1.0)",
+        "(middle / squared - 1) / reach",
+        ALL,
+    ),
+    "an excess of shorter rows below zero": (
+        LEARNING + "lengths:measure_clipping",
+        "np.where(is_beyond, np.clip((middle / squared - 1) / reach, 0.0, 1.0), 0.0)",
+        "np.clip((middle / squared - 1) * 9 / reach, -1.0, 1.0)",
+        ALL,
+    ),
+    "two sums of lengths paid as one": (
+        LEARNING + "lengths:measure_clipping",
+        "columns=2",
+        "columns=1",
+        ALL,
+    ),
+    "clipping measured only where some row is longer": (
+        LEARNING + "lengths:measure_clipping",
+        "noise.on(bins.sums(values), stream)",
+        "(noise.on(bins.sums(values), stream) if bins.beyond(place)[0] > 40 else np.zeros(2))",
+        ALL,
     ),
     "moments that have all of the budget": (
         LEARNING + "budget:_weights",
@@ -176,13 +248,13 @@ BUGS = {
         {},
     ),
     "steps that have the whole budget": (
-        LEARNING + "budget:plan_learning",
+        LEARNING + "budget:split_budget",
         "math.sqrt(weights[step])",
         "math.sqrt(weights[step] if step == MOMENTS else 1)",
         {},
     ),
     "a listed multiplier that is twice as large": (
-        LEARNING + "budget:LearningPlan.event",
+        LEARNING + "budget:LearningBudget.event",
         "self.multipliers[step]",
         "2 * self.multipliers[step]",
         {},
@@ -191,12 +263,6 @@ BUGS = {
         LEARNING + "steps:count_beyond",
         "noise.on(beyond, setting.stream) / counts.n_rows",
         "beyond / counts.n_rows + 0 * noise.on(beyond, setting.stream)",
-        {},
-    ),
-    "an exact histogram of lengths": (
-        LEARNING + "norms:release_norms",
-        "counts=noise.on(bins.counts, stream)",
-        "counts=bins.counts + 0 * noise.on(bins.counts, stream)",
         {},
     ),
 }

@@ -6,49 +6,56 @@ combination that `test_wiring` audits, too.
 
 import pytest
 
-from dpcov.privacy import adaptive, gaussian
+from dpcov.privacy import gaussian
 from wiring.audit import audit, audit_means, audit_rare
-from wiring.choices import CORE, RADIUS, SIDES
+from wiring.choices import CORE, SIDES
 from wiring.planting import plant
 from wiring.watching import Watch
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-DENSE = "mechanisms.dense:_Steps."
+DENSE = "mechanisms.dense:"
+LEARNING = "mechanisms.learning."
 SENSITIVITY = "privacy.sensitivity:squared_moment_sensitivity"
 PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_norm": 1.0}
 UNITS = {"rows_per_unit": 3}
-PAIRS = {"mechanism": "pairs", "max_pairs": 2, "row_norm": 1.0}
-LEARNED = {"mechanism": "pairs", "max_pairs": 2, "center": "learned"}
-SCALES = {"row_norm": RADIUS, "scales": "private"}
+PAIRS = {"max_pairs": 2, "row_norm": 1.0}
+CENTERS = {"max_pairs": 2, "center": "learned"}
+LEARNED = {"row_norm": None}
 LESS = {"neighbors": "add-remove"}
 
 # Name: where, what stands there, what is planted, and options under which it shows.
 BUGS = {
     # Found by planting bugs by hand; nothing noticed them.
-    "heavy tails with several rows of a person paid as one": (
-        DENSE + "_release",
-        "rows_per_unit=options.rows_per_unit",
-        "rows_per_unit=1 if trace else options.rows_per_unit",
-        {"heavy_tails": True} | UNITS,
+    "several rows of a person paid as one": (
+        DENSE + "DenseOptions.calibrate",
+        "rows_per_unit=self.rows_per_unit",
+        "rows_per_unit=1",
+        UNITS,
     ),
-    "a private mean with several rows of a person paid as one": (
-        DENSE + "_release",
-        "rows_per_unit=options.rows_per_unit",
-        "rows_per_unit=1 if options.center == 'private' else options.rows_per_unit",
-        {"center": "private"} | UNITS,
+    "several rows of a person paid as one after learning": (
+        DENSE + "DenseOptions.calibrate",
+        "rows_per_unit=self.rows_per_unit",
+        "rows_per_unit=1 if self.row_norm is None else self.rows_per_unit",
+        LEARNED | UNITS,
     ),
-    "pairs without rows_per_unit in the plan": (
-        "mechanisms.door:_release_pairs",
-        "        rows_per_unit=stated.rows_per_unit,\n",
+    "several rows of a person learned from as one": (
+        DENSE + "DenseOptions.budget",
+        "rows_per_unit=self.rows_per_unit",
+        "rows_per_unit=1",
+        LEARNED | UNITS,
+    ),
+    "pairs without rows_per_unit in the calibration": (
+        "mechanisms.strongest_pairs:_Stated.calibrate",
+        "        rows_per_unit=request.rows_per_unit,\n",
         "",
-        PAIRS | UNITS | {"center": "public"},
+        PAIRS | UNITS | {"center": "stated"},
     ),
-    "private scales paid as add-remove": (
-        DENSE + "_sum_squares",
-        "neighbors=self._promise.neighbors",
-        "neighbors=type(self._promise.neighbors).ADD_REMOVE",
-        SCALES,
+    "moments that are replaced paid as removed": (
+        "mechanisms.second_moment:calibrate_moments",
+        "            promise.neighbors,\n",
+        "            type(promise.neighbors).ADD_REMOVE,\n",
+        {},
     ),
     "pairs selected with two thirds of the noise": (
         "mechanisms.pairs:release_co_movement",
@@ -57,89 +64,152 @@ BUGS = {
         PAIRS,
     ),
     # The wiring of the dense mechanism.
-    "a trace with several rows of a person paid as one": (
-        DENSE + "_sum_squares",
-        "rows_per_unit=self._options.rows_per_unit",
-        "rows_per_unit=1 if total else self._options.rows_per_unit",
-        {"heavy_tails": True} | UNITS,
-    ),
-    "scales with several rows of a person paid as one": (
-        DENSE + "_sum_squares",
-        "rows_per_unit=self._options.rows_per_unit",
-        "rows_per_unit=self._options.rows_per_unit if total else 1",
-        SCALES | UNITS,
-    ),
-    "a trace paid from the share of the moments": (
-        DENSE + "_sum_squares",
-        "self._budget.multipliers[name]",
-        "self._budget.multipliers['moments']",
-        {"heavy_tails": True},
-    ),
-    "moments with all of the budget beside other steps": (
-        DENSE + "_release",
-        'multiplier=self._budget.multipliers["moments"]',
-        "multiplier=None",
-        SCALES,
-    ),
-    "a radius chosen with twice its range": (
-        DENSE + "_radius",
-        "selection_range=self._budget.selection_range",
-        "selection_range=2 * self._budget.selection_range",
-        {"row_norm": RADIUS},
-    ),
-    "a radius that forgets how many rows a person has": (
-        DENSE + "_radius",
-        "rows_per_unit=self._options.rows_per_unit",
-        "rows_per_unit=1",
-        {"row_norm": RADIUS} | UNITS,
-    ),
-    "a second radius that is not counted": (
-        "mechanisms.dense:DenseOptions.selections",
-        "(1 + self.private_scales)",
-        "1",
-        SCALES,
-    ),
-    "a radius that is scored twice as steeply": (
-        "mechanisms.radius:choose_radius",
-        "scores = n_rows - np",
-        "scores = 2 * n_rows - 2 * np",
-        {"row_norm": RADIUS},
-    ),
-    "a range taken for a sensitivity": (
-        "mechanisms.radius:choose_radius",
-        "2 * rows_per_unit / selection_range",
-        "rows_per_unit / selection_range",
-        {"row_norm": RADIUS},
+    "moments with all of the budget after learning": (
+        DENSE + "_release_learned",
+        "budget.event(MOMENTS)",
+        "Gaussian(MOMENTS, gaussian_scale(epsilon=options.promise.epsilon, "
+        "delta=options.promise.delta))",
+        LEARNED,
     ),
     "all steps with the whole budget": (
-        "mechanisms.budget:split_budget",
-        "whole / math.sqrt(weight)",
+        LEARNING + "budget:split_budget",
+        "whole / math.sqrt(weights[step])",
         "whole",
-        {"heavy_tails": True},
+        LEARNED,
     ),
-    "selections for nothing": (
-        "mechanisms.budget:split_budget",
-        "selections=selections,",
-        "selections=0,",
-        {"row_norm": RADIUS},
+    "a stated row norm with more than the whole budget": (
+        DENSE + "release_dense",
+        "Gaussian(MOMENTS, multiplier)",
+        "Gaussian(MOMENTS, multiplier * 0.99)",
+        {},
     ),
-    "shares that do not add up to one": (
+    "noise of moments for half the norm that rows are clipped to": (
+        DENSE + "_release_moments",
+        "    kernel = GramKernel(",
+        "    calibration = replace(calibration, diagonal=calibration.diagonal // 4, "
+        "off_diagonal=calibration.off_diagonal // 4)\n    kernel = GramKernel(",
+        LEARNED,
+    ),
+    "moments with the sensitivity of a shorter row": (
+        "mechanisms.second_moment:calibrate_moments",
+        "squared_norm=grid.squared_norm",
+        "squared_norm=grid.squared_norm // 4",
+        LEARNED,
+    ),
+    "a row norm from the rows": (
+        DENSE + "_release_learned",
+        "        lesson.row_norm,\n",
+        "        lesson.row_norm * (1 + (next(iter(source.blocks(999)))[90, 0] > 1e3)),\n",
+        LEARNED,
+    ),
+    "moments about what the rows say": (
+        DENSE + "_release_learned",
+        "        lesson.reading,\n",
+        "        replace(lesson.reading, center=lesson.reading.center\n"
+        "            + (next(iter(source.blocks(999)))[90] > 1e3)),\n",
+        LEARNED,
+    ),
+    "a factor from exact sums": (
+        DENSE + "_release_learned",
+        "return made.lengthened(lesson.learned)",
+        "rows = lesson.reading.read(next(iter(source.blocks(9999))))\n"
+        "    exact = float((rows[80:99, 0] ** 2).sum())\n"
+        "    factor = 1.5 if exact > 30 else 1.25\n"
+        "    return replace(made.lengthened(lesson.learned), factor=factor)",
+        LEARNED,
+    ),
+    "an error of the factor from the longest row": (
+        DENSE + "_release_learned",
+        "return made.lengthened(lesson.learned)",
+        "longest = float(abs(next(iter(source.blocks(999)))[80:99, 0]).max())\n"
+        "    error = 0.1 if longest > 1e3 else 0.2\n"
+        "    return replace(made.lengthened(lesson.learned), factor_error=error)",
+        LEARNED,
+    ),
+    "a release that does not list what was learned": (
+        DENSE + "_release_learned",
+        "events = (*lesson.events, *made.events)",
+        "events = made.events",
+        LEARNED,
+    ),
+    "a release that lists all steps of learning but one": (
+        DENSE + "_release_learned",
+        "(*lesson.events, *made.events)",
+        "(*lesson.events[:-1], *made.events)",
+        LEARNED,
+    ),
+    "a release that lists learning alone": (
+        DENSE + "_release_learned",
+        "(*lesson.events, *made.events)",
+        "lesson.events",
+        LEARNED,
+    ),
+    "rows that are learned from again": (
+        DENSE + "_release_learned",
+        "    made = _release_moments(",
+        "    lesson = learn(source, stated, budget, missing=options.missing, engine=engine, "
+        "stream=stream)\n    made = _release_moments(",
+        LEARNED,
+    ),
+    "moments without a mean": (
+        DENSE + "DenseOptions.calibrate",
+        "with_mean=True",
+        "with_mean=False",
+        {},
+    ),
+    "a radius with the budget of the moments": (
+        LEARNING + "learn:learn",
+        'budget.payment("radius"), budget.payment(MOMENTS)',
+        "budget.payment(MOMENTS), budget.payment(MOMENTS)",
+        LEARNED,
+    ),
+    "a radius that forgets how many rows a person has": (
+        LEARNING + "budget:LearningBudget.payment",
+        "rows_per_unit=self.rows_per_unit",
+        'rows_per_unit=1 if step == "radius" else self.rows_per_unit',
+        LEARNED | UNITS,
+    ),
+    "rows beyond a radius that count twice": (
+        "sensitive.sums.norm_histogram:NormBins.beyond",
+        "= self._counts",
+        "= 2 * self._counts",
+        LEARNED,
+    ),
+    "the answers about a radius taken for one": (
+        LEARNING + "lengths:find_radius",
+        ", steps=tuning.radius_steps)\n    low",
+        ")\n    low",
+        LEARNED,
+    ),
+    "learning for nothing": (
+        LEARNING + "budget:_weights",
+        "1 - math.fsum(weights.values())",
+        "1",
+        LEARNED,
+    ),
+    "stated shares that do not add up to one": (
+        LEARNING + "budget:_weights",
+        "math.fsum(weights.values())",
+        "math.fsum(defaults[step] for step in weights)",
+        LEARNED | {"shares": SIDES["shares"][1]},
+    ),
+    "shares of pairs that add up to half": (
         "mechanisms.budget:split",
-        "weight / whole",
-        "weight",
-        {"heavy_tails": True, "shares": SIDES["shares"][1]},
+        "weights[step] / whole",
+        "weights[step] / whole / 2",
+        PAIRS | {"shares": SIDES["shares"][2]},
     ),
     "a listed selection of half its range": (
-        "mechanisms.budget:Budget.selection",
-        "self.selection_range",
-        "self.selection_range / 2",
-        {"row_norm": RADIUS},
+        "mechanisms.pairs_calibration:_events",
+        "width, count)",
+        "width / 2, count)",
+        PAIRS,
     ),
     "a listed multiplier that is twice as large": (
-        "mechanisms.budget:Budget.gaussian",
-        "self.multipliers[name]",
-        "2 * self.multipliers[name]",
-        {},
+        LEARNING + "budget:LearningBudget.event",
+        "self.multipliers[step]",
+        '(1 if step == "moments" else 2) * self.multipliers[step]',
+        LEARNED,
     ),
     "a listed multiplier of a millionth more": (
         "mechanisms.pairs_calibration:_gaussian",
@@ -152,18 +222,6 @@ BUGS = {
         "width, made.max_pairs)",
         "width, made.max_pairs - 1)",
         PAIRS,
-    ),
-    "squares whose rows of a person count by their root": (
-        "mechanisms.squares:plan_squares",
-        "rows_per_unit**2",
-        "rows_per_unit",
-        {"heavy_tails": True} | UNITS,
-    ),
-    "a trace paid for half of a row": (
-        "mechanisms.squares:plan_squares",
-        "unit = 1 if total",
-        "unit = Fraction(1, 4) if total",
-        {"heavy_tails": True},
     ),
     "too little noise off the diagonal": (
         "exact.scales:frobenius_scales",
@@ -195,13 +253,13 @@ BUGS = {
         SENSITIVITY,
         "(squared_norm + constant**2) ** 2",
         "squared_norm**2",
-        {"center": "private"},
+        {},
     ),
     "one of two products with the constant forgotten": (
         SENSITIVITY,
         "2 * constant**2)",
         "constant**2)",
-        {"center": "private"} | LESS,
+        LESS,
     ),
     "rows of a person that count by their root": (
         SENSITIVITY,
@@ -234,78 +292,66 @@ BUGS = {
         "return 1.01 * low\n",
         PAIRS,
     ),
-    "a single selection for nothing": (
-        "privacy.adaptive:adaptive_scale",
-        "if selections == 0:",
-        "if selections <= 1:",
-        {"row_norm": RADIUS},
-    ),
-    "losses of selections cut in half": (
-        "privacy.adaptive:_losses",
-        "place * step - reach",
-        "(place * step - reach) / 2",
-        {"row_norm": RADIUS},
-    ),
     # The pairs mechanism.
     "sums on a grid that is finer than their noise": (
         "mechanisms.pairs_centering:PlainSums.values",
         "<< FINER_BITS\n",
         "<< (FINER_BITS + 1)\n",
-        PAIRS | {"center": "public"},
+        PAIRS | {"center": "stated"},
     ),
     "answers about centers that forget how many columns there are": (
         "mechanisms.pairs_calibration:_squared_sign_sensitivities",
         "unit * n_columns * CENTER_STEPS",
         "unit * CENTER_STEPS",
-        LEARNED,
+        CENTERS,
     ),
     "answers about centers that are paid for as one": (
         "mechanisms.pairs_calibration:_squared_sign_sensitivities",
         "unit * n_columns * CENTER_STEPS",
         "unit * n_columns",
-        LEARNED,
+        CENTERS,
     ),
     "one answer more than is paid for": (
         "mechanisms.pairs_centers:_Asking.run",
         "range(steps)",
         "range(steps + 1)",
-        LEARNED,
+        CENTERS,
     ),
     "mean signs that forget how many columns there are": (
         "mechanisms.pairs_calibration:_squared_sign_sensitivities",
         '"signs": unit * n_columns',
         '"signs": unit',
-        LEARNED,
+        CENTERS,
     ),
     "centers and signs with several rows of a person paid as one": (
-        "mechanisms.door:_release_pairs",
-        "        rows_per_unit=stated.rows_per_unit,\n",
+        "mechanisms.strongest_pairs:_Stated.calibrate",
+        "            rows_per_unit=request.rows_per_unit,\n",
         "",
-        LEARNED | UNITS,
+        CENTERS | UNITS,
     ),
     "mean signs without noise": (
         "mechanisms.pairs:_release_signs",
         "add_noise(sums.totals << FINER_BITS, calibration.sign_scale, stream)",
         "sums.totals << FINER_BITS",
-        LEARNED,
+        CENTERS,
     ),
     "mean signs with the noise of the answers about centers": (
         "mechanisms.pairs:_release_signs",
         "calibration.sign_scale, stream",
         "calibration.center_scale, stream",
-        LEARNED,
+        CENTERS,
     ),
     "exact mean signs where noisy ones belong": (
         "mechanisms.pairs:_release_signs",
         "np.rint(noisy /",
         "np.rint((sums.totals << FINER_BITS) /",
-        LEARNED,
+        CENTERS,
     ),
     "a place that follows from exact counts": (
         "mechanisms.pairs_centers:_Asking.run",
         "search.take(answer / whole",
         "search.take(exact / whole",
-        LEARNED,
+        CENTERS,
     ),
     "a bound on cells where one on rows is needed": (
         "mechanisms.pairs_calibration:_squared_square_sensitivity",
@@ -317,7 +363,7 @@ BUGS = {
         "mechanisms.pairs_calibration:_squared_square_sensitivity",
         " * rows_per_unit**2",
         "",
-        PAIRS | UNITS | {"center": "public"},
+        PAIRS | UNITS | {"center": "stated"},
     ),
     # The noise door.
     "half of the noise": (
@@ -346,16 +392,10 @@ BUGS = {
         {"missing": "center"},
     ),
     "one more row of a person than is paid for": (
-        "sensitive.tables.units:rows_of_units",
+        "sensitive.tables.privacy_units:rows_of_units",
         "before == most",
         "before > most",
         UNITS,
-    ),
-    "rows in two differences": (
-        "sensitive.tables.differences:DifferenceSource.blocks",
-        "rows[pairs : 2 * pairs]",
-        "rows[1 : pairs + 1]",
-        {"center": "differences"},
     ),
     "rows in the signs of two differences": (
         "sensitive.tables.differences:DifferenceSource.blocks",
@@ -370,10 +410,16 @@ BUGS = {
         PAIRS | {"cell_bound": CORE["cell_bound"][1]},
     ),
     "rows that count twice for the radius": (
-        "sensitive.sums.norm_counts:NormKernel.sum_over",
-        "cells += np",
-        "cells += 2 * np",
-        {"row_norm": RADIUS},
+        "sensitive.sums.norm_histogram:NormBinsKernel.sum_over",
+        "counts += np",
+        "counts += 2 * np",
+        LEARNED,
+    ),
+    "a row in the bins of two columns": (
+        "sensitive.sums.cell_counts:CellCounts.between",
+        "return self._below[high]",
+        "return 2 * self._below[high]",
+        LEARNED,
     ),
     "a promise for all tables where some are refused": (
         "releases.published:state_domain",
@@ -382,7 +428,7 @@ BUGS = {
         {},
     ),
     "another relation than was asked for": (
-        "mechanisms.door:release",
+        "mechanisms.door:Request.of",
         "_central(neighbors)",
         "Neighbors.ADD_REMOVE",
         {},
@@ -392,29 +438,20 @@ BUGS = {
 # Seen only after answers that hardly ever come, or in a table that adds up to nothing.
 RARE_BUGS = {
     "a radius no larger than the longest row": (
-        "mechanisms.radius:choose_radius",
-        "counts.radii[place[0]]",
-        "counts.radii[min(place[0], int(np.searchsorted(within, n_rows)))]",
-        {"row_norm": RADIUS},
+        LEARNING + "lengths:find_radius",
+        "return high",
+        "return min(high, 1 + max([0, *np.flatnonzero(bins._counts)]))",
+        LEARNED,
     ),
-    "a trace that is drawn until it is positive": (
-        "mechanisms.squares:release_trace",
-        "    noisy = int(add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])\n",
-        "    noisy = -1\n    while noisy <= 0:\n        noisy = int("
-        "add_noise(sums.sums.sum(keepdims=True), plan.scale, stream)[0])\n",
-        {"heavy_tails": True},
-    ),
-    "the exact trace where the noisy one is not positive": (
-        "mechanisms.squares:release_trace",
-        "max(noisy, plan.scale)",
-        "max(noisy if noisy > 0 else int(sums.sums.sum()), plan.scale)",
-        {"heavy_tails": True},
-    ),
-    "no noisy trace where there is nothing to add up": (
-        "mechanisms.squares:release_trace",
-        "max(noisy, plan.scale)",
-        "(max(noisy, plan.scale) if sums.sums.any() else plan.scale)",
-        {"heavy_tails": True},
+    "a factor from the rows where noisy variances are negative": (
+        DENSE + "_release_learned",
+        "return made.lengthened(lesson.learned)",
+        "longer = made.lengthened(lesson.learned)\n"
+        "    if made.matrix.trace() < 0:\n"
+        "        first = next(iter(source.blocks(999)))[90, 0]\n"
+        "        longer = replace(longer, factor=1 + float(first > 1e3))\n"
+        "    return longer",
+        LEARNED,
     ),
     "exact squares where the noisy ones are negative": (
         "mechanisms.second_moment:_noisy_average",
@@ -429,7 +466,7 @@ RARE_BUGS = {
         "    fine = compared.values(pairs)\n"
         "    noisy = np.where(np.abs(noisy) > calibration.n_terms << FINER_BITS, fine, noisy)\n"
         "    variances = _release_squares(sums, calibration, stream)\n",
-        PAIRS | {"center": "public"},
+        PAIRS | {"center": "stated"},
     ),
 }
 
@@ -439,19 +476,19 @@ MEANS_BUGS = {
         "mechanisms.pairs_centering:CenteredSums.values",
         "centered // self._factor(first, second)",
         "centered >> MEAN_BITS",
-        LEARNED,
+        CENTERS,
     ),
     "products about means that are compared as plain ones": (
         "mechanisms.pairs_centering:CenteredSums.scores",
         "self._factor(first, second) << MEAN_BITS",
         "1 << (2 * MEAN_BITS)",
-        LEARNED,
+        CENTERS,
     ),
     "a factor that forgets who is compared with whom": (
         "releases.pairs:centered_sign_factor",
         "away = first + second",
         "away = np.maximum(first, second)",
-        LEARNED | LESS | {"missing": "center"},
+        CENTERS | LESS | {"missing": "center"},
     ),
 }
 
@@ -459,7 +496,7 @@ MEANS_BUGS = {
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
     """Let no scale that was computed with a bug be used without it, nor the other way round."""
-    remembered = [adaptive._smallest_multiplier, adaptive._losses, gaussian._smallest_multiplier]
+    remembered = [gaussian._smallest_multiplier]
     for function in remembered:
         function.cache_clear()
     yield
@@ -491,7 +528,7 @@ def test_a_planted_bug_is_found_by_rare_answers(monkeypatch, where, old, new, op
     assert audit_rare(Watch().stand(monkeypatch), PLAIN | options)
 
 
-@pytest.mark.parametrize("options", [LEARNED, LEARNED | LESS, LEARNED | UNITS])
+@pytest.mark.parametrize("options", [CENTERS, CENTERS | LESS, CENTERS | UNITS])
 def test_without_the_bug_large_means_show_nothing(monkeypatch, options):
     assert audit_means(Watch().stand(monkeypatch), PLAIN | options) == []
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import dpcov.mechanisms.door  # noqa: F401  # all that draws must be loaded before it is watched
+# All that draws must be loaded before it is watched.
+import dpcov.mechanisms.covariance
+import dpcov.mechanisms.strongest_pairs  # noqa: F401
 from dpcov.mechanisms import noise
 
-MOST_DRAWS = 40  # more than any release needs
+MOST_DRAWS = 100  # more than twice what any release needs
 HUGE = 1 << 62  # a sum that no rows make, and that floats and 64-bit integers still hold
 
 
@@ -74,7 +76,9 @@ class Watch:
     def _answered(self, fresh):
         draw = self.draws[-1]
         known = self._answers is not None and len(self.draws) <= len(self._answers)
-        draw.answer = self._answers[len(self.draws) - 1].copy() if known else fresh
+        answer = self._answers[len(self.draws) - 1].copy() if known else fresh
+        # Where steps were left out, the answer is that of another step; an audit counts draws.
+        draw.answer = answer if len(answer) == len(fresh) else fresh
         return draw.answer
 
     def _pass(self, draw):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from dpcov.cli.estimate import estimate
 from dpcov.cli.folders import card, show, verify
 from dpcov.cli.local import local
 from dpcov.cli.plan import plan
-from dpcov.cli.release import release
+from dpcov.cli.release import release, release_pairs
 from dpcov.cli.reproduce import reproduce
 from dpcov.cli.signing import keygen, sign
 from dpcov.version import __version__
@@ -27,12 +28,13 @@ A table has one row for each person. From a file to something to publish:
 \b
   dpcov plan --rows 20000 --columns 12 --epsilon 1 --delta 1e-6
   dpcov columns survey.csv > columns.toml
-  (now state bounds in columns.toml: from knowledge, never from the data)
+  (now state what you know in columns.toml, and never from the data)
   dpcov release survey.csv --columns columns.toml --out survey/
                            --epsilon 1 --delta 1e-6
   dpcov verify survey/
 
-Only `release` and `local randomize` spend privacy, each time they run. Everything else is free.
+Only `release`, `release-pairs` and `local randomize` spend privacy, each time they run. Everything
+else is free.
 
 Results go to the output, warnings and errors to the error stream.
 
@@ -46,9 +48,9 @@ Exit codes:
   130  stopped with Ctrl-C
   143  stopped by SIGTERM
 """
-_PANELS = {
+_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Before any data": (plan, columns),
-    "Spends privacy": (release,),
+    "Spends privacy": (release, release_pairs),
     "After a release, and free": (estimate, show, verify, card, sign, keygen),
     "To see it work": (demo, reproduce),
 }

@@ -24,9 +24,9 @@ from dpcov.cli.options import Force
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded
 from dpcov.errors import DpcovError, NothingDetectableWarning
-from dpcov.report.card import make_card
-from dpcov.report.folder import Identity, check_extras, fill_folder
-from dpcov.report.replacement import Aside, write_aside
+from dpcov.publication.card import make_card
+from dpcov.publication.folder import Identity, check_extras, fill_folder
+from dpcov.publication.replacement import Aside, write_aside
 
 __all__ = ["demo"]
 
@@ -81,7 +81,7 @@ def demo(
             with afterwards(f"{out} is complete"):
                 console.print(*said, sep="\n")
                 console.print(
-                    f"\nTo publish: {out}/. Begin with {out / 'report.html'}.", soft_wrap=True
+                    f"\nTo publish: {out}/. Begin with {out / 'page.html'}.", soft_wrap=True
                 )
         except KeyboardInterrupt:
             if aside is None or not aside.complete:

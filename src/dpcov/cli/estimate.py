@@ -15,10 +15,10 @@ from dpcov.cli.publishing import write_and_say
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import guarded, new_console, print_json
 from dpcov.errors import FolderError
+from dpcov.publication.card import make_card
+from dpcov.publication.folder import Identity
+from dpcov.publication.verification import RELEASE_FILE, read_card
 from dpcov.releases import AnyRelease
-from dpcov.report.card import make_card
-from dpcov.report.folder import Identity
-from dpcov.report.verification import RELEASE_FILE, read_card
 
 __all__ = ["estimate"]
 
@@ -30,6 +30,7 @@ class _Rule(str, Enum):
     SCAD = "scad"
     ADAPTIVE_LASSO = "adaptive-lasso"
     EMPIRICAL_BAYES = "empirical-bayes"
+    LOW_RANK = "low-rank"
 
 
 def estimate(

@@ -31,8 +31,8 @@ from dpcov.cli.report_files import NewReports, read_reports, write_reports
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, tell
 from dpcov.columns.limits import MOST_BYTES
-from dpcov.errors import ParameterError, PlanError
-from dpcov.report.folder import Identity
+from dpcov.errors import CollectionPlanError, ParameterError
+from dpcov.publication.folder import Identity
 from dpcov.writing import check_apart
 
 __all__ = ["local"]
@@ -43,7 +43,9 @@ local = typer.Typer(
 )
 _BLOCK = 4096
 
-PlanFile = Annotated[Path, typer.Option("--plan", help="The plan, as dpcov local plan wrote it.")]
+PlanFile = Annotated[
+    Path, typer.Option("--plan", help="The collection plan, as dpcov local plan wrote it.")
+]
 
 
 class _Mechanism(str, Enum):
@@ -71,18 +73,18 @@ def make_plan(
         float | None, typer.Option(help="Also say how many people show this correlation.")
     ] = None,
 ) -> None:
-    """Print a plan: what a server publishes and every device obeys.
+    """Print a collection plan: what a server publishes and every device obeys.
 
     Example: dpcov local plan --columns age,sleep,mood --row-norm 2 --epsilon 2 > plan.json
     """
     with guarded():
-        names, shift, scale, bound = _columns(columns)
+        names, center, scale, bound = _columns(columns)
         norm = bound if row_norm is None else row_norm
         if norm is None:
             raise ParameterError("row_norm is needed: a public bound on the norm of a row.")
-        plan = dpcov.local.Plan(
+        plan = dpcov.local.CollectionPlan(
             columns=names,
-            shift=shift,
+            center=center,
             scale=scale,
             row_norm=norm,
             epsilon=epsilon,
@@ -174,7 +176,7 @@ def collect(
         )
 
 
-def _randomize_rows(data: Path, plan: dpcov.local.Plan, new: NewReports) -> int:
+def _randomize_rows(data: Path, plan: dpcov.local.CollectionPlan, new: NewReports) -> int:
     from dpcov.sensitive.tables import open_table
 
     count = 0
@@ -185,13 +187,13 @@ def _randomize_rows(data: Path, plan: dpcov.local.Plan, new: NewReports) -> int:
     return count
 
 
-def _read_plan(file: Path) -> dpcov.local.Plan:
+def _read_plan(file: Path) -> dpcov.local.CollectionPlan:
     with file.open("rb") as opened:
-        content = opened.read(MOST_BYTES + 1)  # one more than Plan.from_json takes
+        content = opened.read(MOST_BYTES + 1)  # one more than CollectionPlan.from_json takes
     try:
-        return dpcov.local.Plan.from_json(content.decode("utf-8"))
+        return dpcov.local.CollectionPlan.from_json(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise PlanError(f"{file.name} is not a plan of the local model.") from None
+        raise CollectionPlanError(f"{file.name} is not a collection plan.") from None
 
 
 def _columns(
@@ -201,5 +203,6 @@ def _columns(
     if not text.lower().endswith((".toml", ".json")):
         return tuple(name.strip() for name in text.split(",")), None, None, None
     facts = dpcov.Columns.load(text)
+    facts.check_known("center", "scale")  # devices cannot learn them
     units = facts.units
     return facts.names, units.center.tolist(), units.scale.tolist(), facts.largest_norm

@@ -8,25 +8,43 @@ from typing import Annotated
 
 import typer
 
+from dpcov.columns.missing import Missing
+
 __all__ = [
+    "CellBound",
     "Center",
     "Curator",
     "Date",
     "Delta",
     "Description",
+    "Engine",
     "Epsilon",
+    "Facts",
     "Fdr",
     "Folder",
     "Force",
     "Header",
     "Json",
     "Keys",
+    "MaxPairs",
+    "MissingCells",
     "Name",
     "Neighbors",
     "Out",
+    "PairsCenter",
+    "PairsRowNorm",
+    "PairsScales",
+    "PrivacyUnit",
     "Psd",
     "Quiet",
+    "Relation",
+    "RowNorm",
+    "RowsPerUnit",
+    "Scales",
+    "Seed",
+    "Shares",
     "Table",
+    "WhichEngine",
 ]
 
 
@@ -38,12 +56,23 @@ class Neighbors(str, Enum):
 
 
 class Center(str, Enum):
-    """What moments are about."""
+    """What signs are about."""
 
-    PUBLIC = "public"
-    PRIVATE = "private"
     LEARNED = "learned"
     DIFFERENCES = "differences"
+    STATED = "stated"
+
+
+class Scales(str, Enum):
+    """Whether variances are left out."""
+
+    NONE = "none"
+
+
+class Engine(str, Enum):
+    """Who adds up the rows, if not this process."""
+
+    DASK = "dask"
 
 
 class Psd(str, Enum):
@@ -55,6 +84,8 @@ class Psd(str, Enum):
 
 
 _IDENTITY = "What the card says"
+_READING = "How rows are read"
+_MECHANISM = "What is released"
 
 Table = Annotated[
     Path,
@@ -73,6 +104,86 @@ Header = Annotated[
         help="The table's names are names, though they look like values; or a CSV file has none, "
         "and --columns names all of its columns in their order.",
         show_default="names must look like names",
+        rich_help_panel=_READING,
+    ),
+]
+Facts = Annotated[
+    Path | None,
+    typer.Option("--columns", help="Public facts: see dpcov columns.", rich_help_panel=_READING),
+]
+RowNorm = Annotated[
+    float | None,
+    typer.Option(
+        help="A public bound on the norm of a row. Never read it from the data.",
+        show_default="learned, and paid for",
+        rich_help_panel=_READING,
+    ),
+]
+PairsRowNorm = Annotated[
+    float | None,
+    typer.Option(
+        help="A public bound on the norm of a row, to release variances.",
+        rich_help_panel=_READING,
+    ),
+]
+CellBound = Annotated[
+    float | None,
+    typer.Option(help="With --row-norm: a bound on a cell.", rich_help_panel=_READING),
+]
+MissingCells = Annotated[
+    Missing,
+    typer.Option(
+        "--missing", help="Refuse missing cells, or read the center.", rich_help_panel=_READING
+    ),
+]
+PrivacyUnit = Annotated[
+    str | None,
+    typer.Option(help="The column that says whose row it is.", rich_help_panel=_READING),
+]
+RowsPerUnit = Annotated[
+    int | None,
+    typer.Option(help="How many rows of each are used.", rich_help_panel=_READING),
+]
+WhichEngine = Annotated[
+    Engine | None,
+    typer.Option("--engine", help="Let Dask add up the rows.", rich_help_panel=_READING),
+]
+Relation = Annotated[
+    Neighbors,
+    typer.Option(
+        "--neighbors", help="Which tables must not be told apart.", rich_help_panel=_MECHANISM
+    ),
+]
+MaxPairs = Annotated[
+    int, typer.Option(help="How many pairs, the strongest.", rich_help_panel=_MECHANISM)
+]
+PairsCenter = Annotated[
+    Center | None,
+    typer.Option(
+        "--center",
+        help="Signs of differences of rows, or about centers that are learned or stated.",
+        show_default="learned where differences would show less",
+        rich_help_panel=_MECHANISM,
+    ),
+]
+PairsScales = Annotated[
+    Scales | None,
+    typer.Option("--scales", help="Release correlations only.", rich_help_panel=_MECHANISM),
+]
+Shares = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--share",
+        help="A relative share of the budget, such as values=0.6. May be given several times.",
+        show_default=False,
+        rich_help_panel=_MECHANISM,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="Rehearse with a seed. Promises nothing; never for real data.",
+        rich_help_panel=_MECHANISM,
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="How much one person may be exposed.")]

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.cli.stopping import stoppable_until
-from dpcov.cli.summary import findings, promise
+from dpcov.cli.summary import findings, learned, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
+from dpcov.mechanisms.door import refused_for_free
 from dpcov.parameters import check_number
+from dpcov.publication.card import check_date
+from dpcov.publication.folder import Identity, check_extras, fill_folder
+from dpcov.publication.replacement import Aside, write_aside
+from dpcov.publication.verification import read_card
 from dpcov.releases import AnyRelease
-from dpcov.report.card import check_date
-from dpcov.report.folder import Identity, check_extras, fill_folder
-from dpcov.report.replacement import Aside, write_aside
-from dpcov.report.verification import read_card
 from dpcov.writing import check_apart
 
 __all__ = ["publish", "write_and_say"]
@@ -42,26 +43,29 @@ def publish(
     `sources` are the paths that `make` reads. With `spends=False` it only adds up what was paid
     for elsewhere.
     """
-    check_date(identity.date)
+    begun: list[bool] = []
     drawn: list[AnyRelease] = []
 
     def spend() -> Any:
         if force and spends:
             _warn_of_the_release_before(out)
+        begun.append(True)  # from here on `make` says itself whether something was spent
         drawn.append(make())
         return drawn[0].estimate()
 
-    write_and_say(
-        spend,
-        out,
-        identity,
-        sources=sources,
-        fdr=fdr,
-        force=force,
-        as_json=as_json,
-        quiet=quiet,
-        is_spent=lambda: spends and bool(drawn),
-    )
+    with refused_for_free(lambda: bool(begun) or not spends):
+        check_date(identity.date)
+        write_and_say(
+            spend,
+            out,
+            identity,
+            sources=sources,
+            fdr=fdr,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+            is_spent=lambda: spends and bool(drawn),
+        )
 
 
 def write_and_say(
@@ -110,6 +114,7 @@ def _say(card: dict[str, Any], estimate: Any, out: Path, *, fdr: float, as_json:
         return
     console = new_console()
     console.print(promise(card))
+    console.print(learned(card))
     at = f" at a false discovery rate of {fdr:g}"
     console.print(findings(card, list(estimate.edges(fdr)), at))
     console.print(f"Written to {out}: {', '.join([*card['files'], 'card.json'])}")

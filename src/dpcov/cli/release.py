@@ -1,130 +1,74 @@
-"""``dpcov release``: from a table to a folder to publish. Spends the privacy budget.
+"""``dpcov release`` and ``dpcov release-pairs``: from a table to a folder to publish.
 
-Owns the order: everything that can be refused is refused, and the folder is there to be
-written to, before anything is spent.
+Both spend the privacy budget. Owns the order: everything that can be refused is refused, and the
+folder is there to be written to, before anything is spent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import dpcov
 from dpcov.cli.options import (
-    Center,
+    CellBound,
     Curator,
     Date,
     Delta,
     Description,
     Epsilon,
+    Facts,
     Fdr,
     Force,
     Header,
     Json,
+    MaxPairs,
+    MissingCells,
     Name,
     Neighbors,
     Out,
+    PairsCenter,
+    PairsRowNorm,
+    PairsScales,
+    PrivacyUnit,
     Quiet,
+    Relation,
+    RowNorm,
+    RowsPerUnit,
+    Seed,
+    Shares,
     Table,
+    WhichEngine,
 )
 from dpcov.cli.publishing import publish
 from dpcov.cli.terminal import guarded
 from dpcov.columns.missing import Missing
-from dpcov.report.folder import Identity
+from dpcov.publication.folder import Identity
+from dpcov.releases import AnyRelease
 
-__all__ = ["release"]
-
-_READING = "How rows are read"
-_MECHANISM = "What is released"
+__all__ = ["release", "release_pairs"]
 
 
 def release(
-    data: Table,
+    table: Table,
     epsilon: Epsilon,
     delta: Delta,
     out: Out,
-    columns: Annotated[
-        Path | None,
-        typer.Option(help="Public facts: see dpcov columns.", rich_help_panel=_READING),
-    ] = None,
-    row_norm: Annotated[
-        float | None,
-        typer.Option(
-            help="A public bound on the norm of a row. Never read it from the data.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    private_radius: Annotated[
-        bool,
-        typer.Option(
-            "--private-radius", help="Learn that bound, and pay for it.", rich_help_panel=_READING
-        ),
-    ] = False,
-    radius_share: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of epsilon that learning it may use.",
-            rich_help_panel=_READING,
-            show_default="0.1",
-        ),
-    ] = None,
-    center: Annotated[
-        Center | None,
-        typer.Option(
-            help="Covariances about stated centers, about a mean that is paid for, or of "
-            "differences of rows; with --pairs, signs about learned centers, too.",
-            rich_help_panel=_READING,
-            show_default="private; public with --heavy-tails; what shows more with --pairs",
-        ),
-    ] = None,
-    private_scales: Annotated[
-        bool,
-        typer.Option(
-            "--private-scales",
-            help="Learn what counts as one in each column, and pay for it.",
-            rich_help_panel=_READING,
-        ),
-    ] = False,
-    heavy_tails: Annotated[
-        bool,
-        typer.Option("--heavy-tails", help="For data with outliers.", rich_help_panel=_READING),
-    ] = False,
-    missing: Annotated[
-        Missing,
-        typer.Option(help="Refuse missing cells, or read the center.", rich_help_panel=_READING),
-    ] = Missing.REFUSE,
-    unit: Annotated[
-        str | None,
-        typer.Option(help="The column that says whose row it is.", rich_help_panel=_READING),
-    ] = None,
-    rows_per_unit: Annotated[
-        int | None,
-        typer.Option(help="How many rows of each are used.", rich_help_panel=_READING),
-    ] = None,
+    columns: Facts = None,
+    row_norm: RowNorm = None,
+    missing: MissingCells = Missing.REFUSE,
+    privacy_unit: PrivacyUnit = None,
+    rows_per_unit: RowsPerUnit = None,
     header: Header = None,
-    neighbors: Annotated[
-        Neighbors,
-        typer.Option(help="Which tables must not be told apart.", rich_help_panel=_MECHANISM),
-    ] = Neighbors.REPLACE,
-    pairs: Annotated[
-        int | None,
-        typer.Option(help="Release only so many pairs, the strongest.", rich_help_panel=_MECHANISM),
-    ] = None,
-    cell_bound: Annotated[
-        float | None,
-        typer.Option(
-            help="With --pairs and --row-norm: a bound on a cell.", rich_help_panel=_MECHANISM
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Rehearse with a seed. Promises nothing; never for real data.",
-            rich_help_panel=_MECHANISM,
-        ),
-    ] = None,
+    engine: WhichEngine = None,
+    neighbors: Relation = Neighbors.REPLACE,
+    shares: Shares = None,
+    seed: Seed = None,
     name: Name = "",
     curator: Curator = "",
     description: Description = "",
@@ -137,61 +81,125 @@ def release(
     """Publish the covariance of a table. Spends the privacy budget.
 
     Writes a folder: release.npz, covariance.csv and .parquet, edges.csv, card.json, card.md,
-    report.html.
+    page.html.
 
-    Example: dpcov release survey.csv --columns columns.toml --epsilon 1 --delta 1e-6 --out survey/
+    Example: dpcov release survey.csv --epsilon 1 --delta 1e-6 --out survey/
     """
-    if row_norm is not None and private_radius:
-        raise typer.BadParameter("State --row-norm, or learn it with --private-radius; not both.")
-    if radius_share is not None and not private_radius:
-        raise typer.BadParameter("--radius-share goes with --private-radius.")
-    if columns is None and row_norm is None and not private_radius and pairs is None:
-        raise typer.BadParameter(
-            "A bound is needed: --columns with lower and upper for all columns (dpcov columns "
-            "writes a template), or --row-norm, from knowledge and never from the data; or "
-            "--private-radius, which pays for one."
-        )
-    with guarded("Nothing was written, and nothing was published."):
-        stated: dict[str, Any] = {
-            "row_norm": _radius(radius_share) if private_radius else row_norm,
-            "center": _center(center, plain=pairs is None and not heavy_tails),
-            "scales": "private" if private_scales else None,
-            "heavy_tails": heavy_tails,
-            "columns": columns,
-            "missing": missing.value,
-            "unit": unit,
-            "rows_per_unit": rows_per_unit,
-            "header": header,
-            "neighbors": neighbors.value,
-            "mechanism": "dense" if pairs is None else "pairs",
-            "max_pairs": pairs,
-            "cell_bound": cell_bound,
-            "seed": seed,
+    stated = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "columns": columns,
+        "row_norm": row_norm,
+        "missing": missing,
+        "privacy_unit": privacy_unit,
+        "rows_per_unit": rows_per_unit,
+        "header": header,
+        "engine": engine,
+        "neighbors": neighbors,
+        "shares": _shares(shares),
+        "seed": seed,
+    }
+    identity = Identity(name, curator, description, date)
+    _Publication(table, out, identity, fdr, force, as_json, quiet).make(dpcov.release, stated)
+
+
+def release_pairs(
+    table: Table,
+    epsilon: Epsilon,
+    delta: Delta,
+    max_pairs: MaxPairs,
+    out: Out,
+    columns: Facts = None,
+    row_norm: PairsRowNorm = None,
+    cell_bound: CellBound = None,
+    missing: MissingCells = Missing.REFUSE,
+    privacy_unit: PrivacyUnit = None,
+    rows_per_unit: RowsPerUnit = None,
+    header: Header = None,
+    engine: WhichEngine = None,
+    center: PairsCenter = None,
+    scales: PairsScales = None,
+    neighbors: Relation = Neighbors.REPLACE,
+    shares: Shares = None,
+    seed: Seed = None,
+    name: Name = "",
+    curator: Curator = "",
+    description: Description = "",
+    date: Date = None,
+    fdr: Fdr = 0.1,
+    force: Force = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Publish the strongest pairs of columns of a table. Spends the privacy budget.
+
+    For hundreds or thousands of columns of which few are related. Writes a folder, as dpcov
+    release does.
+
+    Example: dpcov release-pairs genes.parquet --max-pairs 200 --epsilon 1 --delta 1e-6 --out genes/
+    """
+    stated = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "max_pairs": max_pairs,
+        "columns": columns,
+        "row_norm": row_norm,
+        "cell_bound": cell_bound,
+        "missing": missing,
+        "privacy_unit": privacy_unit,
+        "rows_per_unit": rows_per_unit,
+        "header": header,
+        "engine": engine,
+        "center": center,
+        "scales": scales,
+        "neighbors": neighbors,
+        "shares": _shares(shares),
+        "seed": seed,
+    }
+    identity = Identity(name, curator, description, date)
+    _Publication(table, out, identity, fdr, force, as_json, quiet).make(dpcov.release_pairs, stated)
+
+
+@dataclass(frozen=True)
+class _Publication:
+    """What is written, where, and what is said about it: the same whatever is released."""
+
+    table: Path
+    out: Path
+    identity: Identity
+    fdr: float
+    force: bool
+    as_json: bool
+    quiet: bool
+
+    def make(self, spend: Callable[..., AnyRelease], stated: dict[str, Any]) -> None:
+        """Release the table and write its folder."""
+        columns = stated["columns"]
+        given = {
+            key: value.value if isinstance(value, Enum) else value for key, value in stated.items()
         }
-        publish(
-            lambda: dpcov.release(
-                data, epsilon=epsilon, delta=delta, progress=False if quiet else None, **stated
-            ),
-            out,
-            Identity(name, curator, description, date),
-            sources=[data] if columns is None else [data, columns],
-            fdr=fdr,
-            force=force,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        with guarded("Nothing was written, and nothing was published."):
+            publish(
+                lambda: spend(self.table, progress=False if self.quiet else None, **given),
+                self.out,
+                self.identity,
+                sources=[self.table] if columns is None else [self.table, columns],
+                fdr=self.fdr,
+                force=self.force,
+                as_json=self.as_json,
+                quiet=self.quiet,
+            )
 
 
-def _radius(share: float | None) -> dpcov.PrivateRadius:
-    return dpcov.PrivateRadius() if share is None else dpcov.PrivateRadius(share=share)
-
-
-def _center(stated: Center | None, *, plain: bool) -> str | None:
-    """Return the center, by default a mean that is paid for.
-
-    The middle of a column's bounds is rarely its mean, and about anything else second moments
-    are no covariances: unrelated columns would be listed as related.
-    """
-    if stated is not None:
-        return stated.value
-    return "private" if plain else None
+def _shares(given: list[str] | None) -> dict[str, float] | None:
+    """Return shares of the budget that were given as NAME=NUMBER."""
+    shares = {}
+    for text in given or ():
+        name, _, number = text.partition("=")
+        try:
+            shares[name.strip()] = float(number)
+        except ValueError:
+            raise typer.BadParameter(
+                "--share takes a name and a number, such as values=0.6."
+            ) from None
+    return shares or None

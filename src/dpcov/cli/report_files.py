@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import FolderError, MalformedReportError, ReportError
-from dpcov.local import Plan
+from dpcov.local import CollectionPlan
 from dpcov.local.report import parse_reports
 from dpcov.writing import (
     Target,
@@ -54,7 +54,7 @@ class NewReports:
     complete: bool = False
 
 
-def read_reports(file: Path, plan: Plan) -> Iterator[npt.NDArray[np.uint8]]:
+def read_reports(file: Path, plan: CollectionPlan) -> Iterator[npt.NDArray[np.uint8]]:
     """Yield the reports in a file as tables of bytes, some thousands at a time."""
     size = plan.report_bytes
     if os.path.getsize(file) % size:  # noqa: PTH202
@@ -67,7 +67,7 @@ def read_reports(file: Path, plan: Plan) -> Iterator[npt.NDArray[np.uint8]]:
 
 
 @contextmanager
-def write_reports(out: Path, plan: Plan, *, force: bool) -> Iterator[NewReports]:
+def write_reports(out: Path, plan: CollectionPlan, *, force: bool) -> Iterator[NewReports]:
     """Give a file to write reports to, which becomes `out` at the end, or vanishes."""
     target = locate_target(out)
     _check_target(target, plan, force)
@@ -94,7 +94,7 @@ def write_reports(out: Path, plan: Plan, *, force: bool) -> Iterator[NewReports]
                 _discard(aside)
 
 
-def _check_target(target: Target, plan: Plan, force: bool) -> None:
+def _check_target(target: Target, plan: CollectionPlan, force: bool) -> None:
     path = target.path
     if not os.path.lexists(path):
         return
@@ -114,7 +114,7 @@ def _other(target: Target, where: str = "") -> FolderError:
     )
 
 
-def _take_away(target: Target, token: str, plan: Plan) -> Path | None:
+def _take_away(target: Target, token: str, plan: CollectionPlan) -> Path | None:
     """Take the name from the reports that have it, and return what they are called now.
 
     Whatever has the name in that moment is judged afterwards, and gets it back if it is something
@@ -155,7 +155,7 @@ def _put_back(old: Path, target: Target) -> bool:
     return True
 
 
-def _mend(target: Target, token: str, plan: Plan) -> None:
+def _mend(target: Target, token: str, plan: CollectionPlan) -> None:
     """Finish what a dead writer began: its reports were sent to nobody, older ones perhaps."""
     old = target.old(token)
     if os.path.lexists(old) and not os.path.lexists(target.path):
@@ -165,7 +165,7 @@ def _mend(target: Target, token: str, plan: Plan) -> None:
     _discard(target.aside(token))
 
 
-def _holds_reports(file: Path, plan: Plan) -> bool:
+def _holds_reports(file: Path, plan: CollectionPlan) -> bool:
     counted = 0
     try:
         for table in read_reports(file, plan):

@@ -15,8 +15,8 @@ import typer
 from dpcov.cli.options import Folder, Quiet
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, new_console
-from dpcov.report.keys import is_encrypted, make_keys
-from dpcov.report.signing import sign_folder
+from dpcov.publication.keys import is_encrypted, make_keys
+from dpcov.publication.signing import sign_folder
 
 __all__ = ["keygen", "sign"]
 

@@ -27,6 +27,7 @@ __all__ = [
     "USAGE",
     "afterwards",
     "guarded",
+    "in_options",
     "new_console",
     "print_json",
     "printable",
@@ -43,16 +44,20 @@ _WARNINGS = [
 ]
 # What the library calls its parameters, and what they are called here.
 _OPTIONS = {
-    r"(?:row_norm=)?dpcov\.PrivateRadius\(\)": "--private-radius",
-    r"\b(missing|neighbors|center|scales)='([\w-]+)'": r"--\1 \2",
+    r"dpcov\.release_pairs\b": "dpcov release-pairs",
+    r"dpcov\.release\b": "dpcov release",
+    r"\b(missing|neighbors|center|scales|engine)='([\w-]+)'": r"--\1 \2",
     r"\bselect=": "the columns file",
     r"\bcolumns=": "--columns",
     r"\bheader=True\b": "--header",
     r"\bheader=False\b": "--no-header",
     r"\brows_per_unit\b=?": "--rows-per-unit",
-    r"\bmax_pairs\b=?": "--pairs",
+    r"\bprivacy_unit\b=?": "--privacy-unit",
+    r"\bmax_pairs(?: ?= ?|\b)": "--max-pairs ",
+    r"\bcell_bound\b=?": "--cell-bound",
     r"\brow_norm\b=?": "--row-norm",
-    r"\bunit=": "--unit",
+    r"\bshares\b=?": "--share",
+    r"\b(center|scales|epsilon|delta|neighbors|missing|seed|engine)(?:=| (?=must))": r"--\1 ",
 }
 _OURS = (typer.Exit, typer.Abort, typer.BadParameter)
 
@@ -73,7 +78,7 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
         except _OURS:
             raise
         except errors.DpcovError as error:
-            _fail(_in_options(str(error)), FAILED)
+            _fail(in_options(str(error)), FAILED)
         except KeyboardInterrupt as stop:
             _fail(f"Stopped. {undone}", exit_code_of(stop))
         except BrokenPipeError:  # whoever read the output has seen enough: no failure
@@ -123,12 +128,12 @@ def _give_up(stream: TextIO) -> None:
         stream.flush()
 
 
-def _in_options(message: str) -> str:
+def in_options(message: str) -> str:
     """Say options of the command where the library says its parameters.
 
     Examples
     --------
-    >>> _in_options("row_norm= is needed, or missing='center'.")
+    >>> in_options("row_norm= is needed, or missing='center'.")
     '--row-norm is needed, or --missing center.'
     """
     for python, option in _OPTIONS.items():
@@ -202,4 +207,4 @@ def _shown_warnings() -> Iterator[None]:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    tell(f"warning: {message}")
+    tell(f"warning: {in_options(str(message))}")

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,23 +30,24 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Column:
-    """The public facts of one column, in its own units.
+    """The public facts of one column, in its own units: as many as are known.
 
     Parameters
     ----------
     name : str
         As in the table.
     lower, upper : float, optional
-        Bounds, both or none. Cells beyond them are read as the bound.
+        Bounds. Cells beyond them are read as the bound. An infinite one says nothing.
     center, scale : float, optional
-        Where its zero is put and what counts as one, such as a typical value and a typical
-        deviation; both or none. By default the middle of the bounds and half their distance.
+        A typical value, between the bounds, and a typical deviation.
 
     Examples
     --------
     >>> age = Column("age", lower=0, upper=100)
-    >>> age.center, age.scale
-    (50.0, 50.0)
+    >>> age.center is None, age.known_center, age.known_scale
+    (True, 50.0, 50.0)
+    >>> Column("income", lower=0, upper=float("inf"))
+    Column(name='income', lower=0.0, upper=None, center=None, scale=None)
     """
 
     name: str
@@ -56,36 +58,50 @@ class Column:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
+        for fact, nothing in (("lower", -math.inf), ("upper", math.inf)):
+            value = getattr(self, fact)
+            if isinstance(value, Real) and value == nothing:
+                object.__setattr__(self, fact, None)
         for fact in _FACTS:
             if getattr(self, fact) is not None:
                 object.__setattr__(self, fact, self._checked(fact))
-        if (self.lower is None) != (self.upper is None):
-            raise ParameterError(f"Column {self.name!r} needs both lower and upper, or neither.")
-        if (self.center is None) != (self.scale is None):
-            raise ParameterError(f"Column {self.name!r} needs both center and scale, or neither.")
-        if self.lower is not None and self.upper is not None:
-            if not self.lower < self.upper:
-                raise ParameterError(
-                    f"Column {self.name!r} has lower = {self.lower:g} and upper = {self.upper:g}; "
-                    "lower must be below upper, or nothing can vary between them."
-                )
-            if self.center is None:
-                object.__setattr__(self, "center", (self.lower + self.upper) / 2)
-                object.__setattr__(self, "scale", (self.upper - self.lower) / 2)
-        if self.center is None:
+        low = -math.inf if self.lower is None else self.lower
+        high = math.inf if self.upper is None else self.upper
+        if not low < high:
             raise ParameterError(
-                f"Column {self.name!r} states no facts: give lower and upper, or center and scale. "
-                "They must come from knowledge, such as the questionnaire, and not from the data. "
-                "Or delete the column from the list if it is not to be used."
+                f"Column {self.name!r} has lower = {low:g} and upper = {high:g}; lower must be "
+                "below upper, or nothing can vary between them."
+            )
+        if self.center is not None and not low <= self.center <= high:
+            raise ParameterError(
+                f"Column {self.name!r} has center = {self.center:g}, which is not between its "
+                "bounds."
             )
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """The bounds in working units; infinite if none are stated."""
-        if self.lower is None or self.upper is None:
-            return -math.inf, math.inf
-        center, scale = float(self.center), float(self.scale)  # type: ignore[arg-type]
-        return (self.lower - center) / scale, (self.upper - center) / scale
+    def known_center(self) -> float | None:
+        """The center as stated, or the middle of both bounds; None if neither is known."""
+        if self.center is None and self.lower is not None and self.upper is not None:
+            return (self.lower + self.upper) / 2
+        return self.center
+
+    @property
+    def known_scale(self) -> float | None:
+        """The scale as stated, or half the distance of both bounds; None if neither is known."""
+        if self.scale is None and self.lower is not None and self.upper is not None:
+            return max((self.upper - self.lower) / 2, 1 / LARGEST_FACT)
+        return self.scale
+
+    @property
+    def working_center(self) -> float:
+        """Where zero is put if nothing is learned: the center, else a bound, else 0."""
+        known = (self.known_center, self.lower, self.upper, 0.0)
+        return next(value for value in known if value is not None)
+
+    @property
+    def working_scale(self) -> float:
+        """What counts as one if nothing is learned: the scale, else 1."""
+        return 1.0 if self.known_scale is None else self.known_scale
 
     def _checked(self, fact: str) -> float:
         smallest = 1 / LARGEST_FACT if fact == "scale" else -LARGEST_FACT
@@ -149,28 +165,21 @@ class Columns:
         return read_columns(path)
 
     @classmethod
-    def from_mapping(cls, facts: Mapping[str, Mapping[str, Any]]) -> Columns:
+    def from_mapping(cls, facts: Mapping[str, Mapping[str, Any] | Sequence[Any]]) -> Columns:
         """Return the columns of a mapping from names to facts.
+
+        The facts of a column are a mapping, empty if nothing is known, or short: a pair of
+        bounds, of which either may be None or infinite.
 
         Examples
         --------
-        >>> Columns.from_mapping({"age": {"lower": 0, "upper": 100}}).names
-        ('age',)
+        >>> columns = Columns.from_mapping({"age": (18, 110), "income": (0, None), "sex": {}})
+        >>> columns.names
+        ('age', 'income', 'sex')
         """
         if not isinstance(facts, Mapping):
             raise ParameterError("columns must be a mapping from names to facts.")
-        columns = []
-        for name, stated in facts.items():
-            if not isinstance(stated, Mapping):
-                raise ParameterError(f"The facts of column {name!r} must be a mapping.")
-            unknown = sorted(str(fact) for fact in stated if fact not in _FACTS)
-            if unknown:
-                raise ParameterError(
-                    f"Column {name!r} has the unknown fact {unknown[0]!r}; known are "
-                    f"{', '.join(_FACTS)}."
-                )
-            columns.append(Column(name, **stated))
-        return cls(columns)
+        return cls([_column_of(name, stated) for name, stated in facts.items()])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -179,24 +188,39 @@ class Columns:
 
     @property
     def units(self) -> Units:
-        """Centers and scales."""
+        """Centers and scales where nothing is learned; 0 and 1 where nothing is known."""
         return Units(
-            np.array([column.center for column in self.facts], dtype=np.float64),
-            np.array([column.scale for column in self.facts], dtype=np.float64),
+            np.array([column.working_center for column in self.facts], dtype=np.float64),
+            np.array([column.working_scale for column in self.facts], dtype=np.float64),
         )
 
+    def check_known(self, *facts: str) -> None:
+        """Refuse a column whose center or scale is neither stated nor follows from its bounds.
+
+        For what has no way to learn them.
+        """
+        for column in self.facts:
+            for fact in facts:
+                if getattr(column, f"known_{fact}") is None:
+                    raise ParameterError(
+                        f"Column {column.name!r} needs a {fact}: state {fact}, or lower and upper. "
+                        "They must come from knowledge, such as the questionnaire, and not from "
+                        "the data. Or delete the column from the list if it is not to be used."
+                    )
+
     @property
-    def limits(self) -> tuple[Array, Array]:
-        """Lower and upper bounds in working units; infinite where none are stated."""
-        low, high = zip(*(column.limits for column in self.facts), strict=True)
-        return np.array(low), np.array(high)
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper bounds in the columns' own units; infinite where none is stated."""
+        lower = [-math.inf if column.lower is None else column.lower for column in self.facts]
+        upper = [math.inf if column.upper is None else column.upper for column in self.facts]
+        return np.array(lower), np.array(upper)
 
     @property
     def largest_norm(self) -> float | None:
         """The largest norm that a row within the bounds can have, in working units."""
-        low, high = self.limits
-        farthest = np.maximum(np.abs(low), np.abs(high))
-        norm = math.sqrt(math.fsum(farthest**2)) * (1 + 2.0**-50)
+        units = self.units
+        low, high = (np.abs(bound - units.center) / units.scale for bound in self.bounds)
+        norm = math.sqrt(math.fsum(np.maximum(low, high) ** 2)) * (1 + 2.0**-50)
         return norm if math.isfinite(norm) else None
 
     def __len__(self) -> int:
@@ -204,6 +228,26 @@ class Columns:
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.facts)
+
+
+def _column_of(name: str, stated: object) -> Column:
+    if isinstance(stated, (list, tuple)):
+        if len(stated) != 2:
+            raise ParameterError(
+                f"The facts of column {name!r} must be two bounds, lower and upper; got "
+                f"{len(stated)} of them. One that is not known is None in Python, inf in a file."
+            )
+        return Column(name, *stated)
+    if not isinstance(stated, Mapping):
+        raise ParameterError(
+            f"The facts of column {name!r} must be a mapping, or two bounds in brackets."
+        )
+    unknown = sorted(str(fact) for fact in stated if fact not in _FACTS)
+    if unknown:
+        raise ParameterError(
+            f"Column {name!r} has the unknown fact {unknown[0]!r}; known are {', '.join(_FACTS)}."
+        )
+    return Column(name, **stated)
 
 
 def _check_name(name: object) -> None:

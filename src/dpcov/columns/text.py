@@ -32,11 +32,11 @@ _HEADING = """\
 # They must come from knowledge (the questionnaire, the law, physics), never from the data:
 # a bound that is read from the data gives away whoever made it.
 #
-# For each column state either
-#   lower, upper    cells beyond them are read as the bound; the closer, the less noise
-# or
+# State what is known of each column:
+#   lower, upper    cells beyond them are read as the bound; -inf or inf if only one is known
 #   center, scale   a typical value and a typical deviation
-# or all four, with a private radius. Delete the columns that are not to be used.
+# or nothing. Bounds in short, under [columns]:  age = [lower, upper]
+# Delete the columns that are not to be used.
 """
 
 
@@ -109,11 +109,11 @@ def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
     Examples
     --------
     >>> print(column_template([("age", "whole number")]).rpartition("#\n")[2])
-    # For each column state either
-    #   lower, upper    cells beyond them are read as the bound; the closer, the less noise
-    # or
+    # State what is known of each column:
+    #   lower, upper    cells beyond them are read as the bound; -inf or inf if only one is known
     #   center, scale   a typical value and a typical deviation
-    # or all four, with a private radius. Delete the columns that are not to be used.
+    # or nothing. Bounds in short, under [columns]:  age = [lower, upper]
+    # Delete the columns that are not to be used.
     <BLANKLINE>
     [columns."age"]   # whole number
     # lower =

@@ -56,10 +56,6 @@ class Units:
         """Return the units of data that are taken as they are."""
         return cls(np.zeros(n_columns), np.ones(n_columns))
 
-    def rescaled(self, factor: Array) -> Units:
-        """Return units of which one is `factor` times as large."""
-        return Units(self.center, self.scale * factor)
-
     @property
     def is_plain(self) -> bool:
         """Whether one is one in all columns."""

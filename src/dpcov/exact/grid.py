@@ -36,8 +36,6 @@ class Grid:
     constant : int, default 0
         If positive, every row gets one more cell, this number: its products with the other
         cells hold the mean. At most 2^bits.
-    sphere : bool, default False
-        Whether shorter rows are lengthened, too: what counts of a row is its direction.
 
     Examples
     --------
@@ -48,7 +46,6 @@ class Grid:
     row_norm: float
     bits: int
     constant: int = 0
-    sphere: bool = False
 
     def __post_init__(self) -> None:
         norm = check_number(

@@ -50,7 +50,7 @@ class RandomStream:
 
     def __init__(self, key: bytes, *, simulated: bool) -> None:
         self.simulated = simulated
-        self._process = os.getpid()
+        self._process, self._drawn = os.getpid(), False
         self._main = _keystream(key, 0)
         self._spare = _keystream(key, _SPARE_COUNTER)
 
@@ -68,7 +68,13 @@ class RandomStream:
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Return the next `count` words."""
+        self._drawn = True
         return self._read(self._main, count)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether noise came from it: whether `words` were asked for."""
+        return self._drawn
 
     def spare_word(self) -> int:
         """Return one more word, without disturbing the sequence of `words`."""

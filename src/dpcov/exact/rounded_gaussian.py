@@ -262,12 +262,12 @@ def _k_cdf(digits: int) -> list[tuple[Fraction, Fraction]]:
 @lru_cache(maxsize=1)
 def _k_by_prefix() -> npt.NDArray[np.uint8]:
     """For each 16-bit prefix of v: the k that it chooses, or `_UNSETTLED`."""
-    cells = 1 << _PREFIX_BITS
-    table = np.full(cells, _UNSETTLED, dtype=np.uint8)
+    bins = 1 << _PREFIX_BITS
+    table = np.full(bins, _UNSETTLED, dtype=np.uint8)
     start = 0
     for k, (low, high) in enumerate(_k_cdf(_digits(_PREFIX_BITS))):
-        table[start : int(low * cells)] = k
-        start = int(high * cells) + 1
+        table[start : int(low * bins)] = k
+        start = int(high * bins) + 1
     return table
 
 

@@ -1,7 +1,7 @@
 """The local model: nobody is trusted with rows, each device sends one randomized report.
 
 >>> from dpcov import local
->>> plan = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+>>> plan = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
 >>> collector = local.Collector(plan)
 >>> collector.add_many([local.randomize([0.6, 0.3], plan) for _ in range(100)])
 100
@@ -11,7 +11,7 @@ Release(100 rows × 2 columns, 2-differential privacy in the local model)
 
 from dpcov.local.collector import Collector
 from dpcov.local.device import Device
-from dpcov.local.plan import Plan
+from dpcov.local.plan import CollectionPlan
 from dpcov.local.randomizer import randomize, simulate_reports
 
-__all__ = ["Collector", "Device", "Plan", "randomize", "simulate_reports"]
+__all__ = ["CollectionPlan", "Collector", "Device", "randomize", "simulate_reports"]

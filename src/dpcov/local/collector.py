@@ -19,7 +19,7 @@ from dpcov.errors import (
     ForeignReportError,
     ParameterError,
 )
-from dpcov.local.plan import ID_BYTES, Plan
+from dpcov.local.plan import ID_BYTES, CollectionPlan
 from dpcov.local.report import Reports, parse_report, parse_reports
 from dpcov.local.sums import add_payloads, largest_entry, to_average
 from dpcov.parameters import check_count
@@ -49,7 +49,7 @@ class Collector:
 
     Parameters
     ----------
-    plan : Plan
+    plan : CollectionPlan
         The plan that was published.
     idempotent : bool, default False
         Keep the ids of all reports (16 bytes each, and as much again for Python) and count
@@ -68,7 +68,7 @@ class Collector:
     Examples
     --------
     >>> from dpcov import local
-    >>> plan = local.Plan(columns=["a", "b"], row_norm=1.0, epsilon=4.0, mechanism="cap")
+    >>> plan = local.CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=4.0, mechanism="cap")
     >>> collector = local.Collector(plan)
     >>> for _ in range(3):
     ...     _ = collector.add(local.randomize([0.6, 0.6], plan))
@@ -78,9 +78,11 @@ class Collector:
     Release(3 rows × 2 columns, 4-differential privacy in the local model)
     """
 
-    def __init__(self, plan: Plan, *, idempotent: bool = False, simulated: bool = False) -> None:
-        if not isinstance(plan, Plan):
-            raise ParameterError("A collector needs a Plan.")
+    def __init__(
+        self, plan: CollectionPlan, *, idempotent: bool = False, simulated: bool = False
+    ) -> None:
+        if not isinstance(plan, CollectionPlan):
+            raise ParameterError("A collector needs a CollectionPlan.")
         self.plan = plan
         self.simulated = simulated
         self._counted = _Counted(self._zeros(), 0, [])
@@ -164,7 +166,7 @@ class Collector:
         return self
 
     def release(self) -> Release:
-        """Return the noisy second moments of (x − shift)/scale, and what is promised.
+        """Return the noisy second moments of (x − center)/scale, and what is promised.
 
         The estimate is in the columns' own units.
 
@@ -190,7 +192,7 @@ class Collector:
                 events=(plan.event,),
             ),
             simulated=self.simulated,
-            units=Units(np.array(plan.shift), np.array(plan.scale)),
+            units=Units(np.array(plan.center), np.array(plan.scale)),
         )
 
     def state_dict(self) -> dict[str, Any]:
@@ -218,7 +220,7 @@ class Collector:
             or state["format"] != _STATE
         ):
             raise ParameterError("The state is not that of a collector of this version.")
-        plan, ids = Plan.from_json(state["plan"]), state["ids"]
+        plan, ids = CollectionPlan.from_json(state["plan"]), state["ids"]
         count = check_count("n_reports", state["n_reports"], low=0)
         sums = _array_of(state["sums"])
         size = plan.n_columns

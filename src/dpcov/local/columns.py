@@ -1,4 +1,4 @@
-"""The public facts of a plan: names, bound, shifts and scales, checked.
+"""The public facts of a collection plan: names, bound, centers and scales, checked.
 
 Owns what a server may state about the columns. Sees no row.
 """
@@ -36,7 +36,7 @@ def check_norm(value: object) -> float:
         high=1e20,
         open_low=False,
         open_high=False,
-        advice="It is a public bound on the Euclidean norm of a row, after shift and scale.",
+        advice="It is a public bound on the Euclidean norm of a row, in working units.",
     )
 
 

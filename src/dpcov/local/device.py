@@ -14,7 +14,7 @@ from collections.abc import Mapping, MutableMapping
 from threading import Lock
 
 from dpcov.errors import BudgetError, ParameterError, ReportError
-from dpcov.local.plan import Plan
+from dpcov.local.plan import CollectionPlan
 from dpcov.local.randomizer import Row, randomize
 from dpcov.local.report import parse_report
 from dpcov.parameters import check_number
@@ -61,7 +61,7 @@ class Device:
 
     Examples
     --------
-    >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+    >>> plan = CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
     >>> device = Device()
     >>> device.report([0.3, -0.5], plan) == device.report([0.3, -0.5], plan)
     True
@@ -89,7 +89,7 @@ class Device:
         self._allow_refusal = allow_refusal
         self._lock = Lock()
 
-    def report(self, x: Row, plan: Plan) -> bytes:
+    def report(self, x: Row, plan: CollectionPlan) -> bytes:
         """Return the report for a plan: made the first time, the same ever after.
 
         Raises
@@ -102,8 +102,10 @@ class Device:
             where the owner does not allow it. Nothing is made and nothing is spent, and the
             row was not looked at.
         """
-        if not isinstance(plan, Plan):
-            raise ParameterError("plan must be a Plan; read the server's text with Plan.from_json.")
+        if not isinstance(plan, CollectionPlan):
+            raise ParameterError(
+                "plan must be a CollectionPlan; read the server's text with its from_json."
+            )
         with self._lock:  # two threads must not make two reports
             if plan.id not in self._kept:
                 self._make(x, plan)
@@ -117,7 +119,7 @@ class Device:
             ) from None
         return bytes(report)
 
-    def _make(self, x: Row, plan: Plan) -> None:
+    def _make(self, x: Row, plan: CollectionPlan) -> None:
         spent = self._spent() | {plan.id: (plan.epsilon, plan.delta or 0.0)}
         self._check_owner_allows(plan, spent)
         report = randomize(x, plan)
@@ -125,7 +127,9 @@ class Device:
         self._kept[_SPENT] = json.dumps(spent).encode()
         self._kept[plan.id] = report
 
-    def _check_owner_allows(self, plan: Plan, spent: Mapping[str, tuple[float, float]]) -> None:
+    def _check_owner_allows(
+        self, plan: CollectionPlan, spent: Mapping[str, tuple[float, float]]
+    ) -> None:
         """Refuse by public facts and the store alone, before the row is looked at."""
         if plan.missing == "refuse" and not self._allow_refusal:
             raise BudgetError(

@@ -18,7 +18,7 @@ from dpcov.exact.scales import MAX_SCALE, frobenius_scales
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, gaussian_scale, squared_unit_sensitivity
 
-__all__ = ["IntegerNoise", "pack", "plan_noise", "triangle_size", "unpack"]
+__all__ = ["IntegerNoise", "calibrate_noise", "pack", "triangle_size", "unpack"]
 
 # 12 bits leave 4 bytes for an entry at epsilon = 1, and move a cell by less than R/4096.
 _BITS = 12
@@ -39,7 +39,7 @@ class IntegerNoise:
 
     Examples
     --------
-    >>> noise = plan_noise(ApproxDP(1.0, 1e-5, "local"))
+    >>> noise = calibrate_noise(ApproxDP(1.0, 1e-5, "local"))
     >>> noise.width, noise.largest
     (4, 1433018496)
     """
@@ -76,7 +76,7 @@ class IntegerNoise:
         return self.diagonal**2 >= needed and 2 * self.off_diagonal**2 >= needed
 
 
-def plan_noise(promise: ApproxDP) -> IntegerNoise:
+def calibrate_noise(promise: ApproxDP) -> IntegerNoise:
     """Return the integer noise of a Gaussian report.
 
     Notes

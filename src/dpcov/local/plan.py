@@ -1,4 +1,4 @@
-"""The plan: what a server publishes and every device obeys.
+"""The collection plan: what a server publishes and every device obeys.
 
 Owns the binding of columns, bound, promise and mechanism, so that they cannot be
 mismatched, and what can be known before anybody reports. All of it is public. A plan that
@@ -17,7 +17,7 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.local.columns import check_columns, check_facts, check_norm
 from dpcov.local.expansion import SEED_BYTES
-from dpcov.local.integers import IntegerNoise, plan_noise, triangle_size
+from dpcov.local.integers import IntegerNoise, calibrate_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
 from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_choice, check_count, check_number
@@ -33,7 +33,7 @@ from dpcov.privacy import (
 )
 from dpcov.releases import LOCAL_CAP, LOCAL_GAUSSIAN, NoiseScale, cap_noise
 
-__all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "Plan"]
+__all__ = ["CAP_BITS", "HEADER_BYTES", "ID_BYTES", "MECHANISMS", "CollectionPlan"]
 
 MECHANISMS = ("cap", "gaussian")
 CAP_BITS = 24
@@ -45,7 +45,7 @@ _MAX_PAYLOAD = 1 << 26  # a server must not be able to exhaust a device
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class CollectionPlan:
     """What is asked of every device: columns, bound, promise and mechanism.
 
     Parameters
@@ -53,17 +53,17 @@ class Plan:
     columns : sequence of str
         Column names.
     row_norm : float
-        Rows are clipped to this Euclidean norm, after shift and scale.
+        Rows are clipped to this Euclidean norm, in working units.
     epsilon : float
         Positive; at most 20 for ``"cap"``. There is no default.
     mechanism : {"cap", "gaussian"}
         A seed of 16 bytes with a pure promise, or all noisy products.
     delta : float, optional
         For ``"gaussian"``, and for it alone.
-    shift, scale : sequence of float, optional
-        A device works on (x − shift) / scale: public facts, 0 and 1 by default.
+    center, scale : sequence of float, optional
+        Working units are (x − center) / scale: public facts, 0 and 1 by default.
     missing : Missing, or "center" or "refuse"
-        Whether a device reads a missing or infinite cell as the column's shift, or raises
+        Whether a device reads a missing or infinite cell as the column's center, or raises
         and sends nothing. Silence tells the server that a cell is missing, so that the promise
         holds among complete rows only: that is why the default differs from that of
         `dpcov.release`, and why a `Device` refuses other plans unless its owner allows them.
@@ -73,12 +73,12 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+    >>> plan = CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
     >>> print(plan.promise)
     2-differential privacy in the local model
     >>> plan.report_bytes, plan.id[:16]
-    (50, '8766040f57e117b1')
-    >>> Plan.from_json(plan.to_json()) == plan
+    (50, '12025b7d112e5edd')
+    >>> CollectionPlan.from_json(plan.to_json()) == plan
     True
     """
 
@@ -87,7 +87,7 @@ class Plan:
     epsilon: float
     mechanism: str = "cap"
     delta: float | None = None
-    shift: tuple[float, ...] | None = None
+    center: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
     missing: Missing = Missing.CENTER
     constants: Cap | IntegerNoise | None = None
@@ -102,7 +102,7 @@ class Plan:
             epsilon: float,
             mechanism: str = "cap",
             delta: float | None = None,
-            shift: Iterable[float] | None = None,
+            center: Iterable[float] | None = None,
             scale: Iterable[float] | None = None,
             missing: Missing | str = Missing.CENTER,
             constants: Cap | IntegerNoise | None = None,
@@ -120,7 +120,7 @@ class Plan:
             "missing": Missing.parse(self.missing),
             "columns": columns,
             "row_norm": check_norm(self.row_norm),
-            "shift": check_facts("shift", self.shift, 0.0, columns),
+            "center": check_facts("center", self.center, 0.0, columns),
             "scale": check_facts("scale", self.scale, 1.0, columns),
         }
         for name, value in checked.items():
@@ -149,7 +149,7 @@ class Plan:
             )
         else:
             if self.constants is None:
-                return plan_noise(promise)
+                return calibrate_noise(promise)
             pays = isinstance(self.constants, IntegerNoise) and self.constants.pays_for(promise)
         if not pays:
             raise ParameterError("The constants of the plan do not pay for its promise.")
@@ -221,8 +221,8 @@ class Plan:
         return plan_to_json(self)
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """Read a plan, or refuse with `PlanError`.
+    def from_json(cls, text: str) -> CollectionPlan:
+        """Read a collection plan, or refuse with `CollectionPlanError`.
 
         A device reads the server's plan with this: it is refused when its constants do not
         pay for the promise that it states, or when its id is not that of its contents.
@@ -243,8 +243,8 @@ class Plan:
         if self.mechanism == "cap":
             return cap_noise(self.cap, row_norm=self.row_norm, n_rows=n_people)
         root = math.sqrt(n_people)
-        cell = (self.row_norm / (1 << self.bits)) ** 2
-        return NoiseScale(self.noise.off_diagonal * cell / root, self.noise.diagonal * cell / root)
+        step = (self.row_norm / (1 << self.bits)) ** 2
+        return NoiseScale(self.noise.off_diagonal * step / root, self.noise.diagonal * step / root)
 
     def standard_error(self, n_people: int, *, variance: float | None = None) -> float:
         """Return the standard error of the covariance of two unrelated columns.
@@ -254,12 +254,12 @@ class Plan:
         n_people : int
             How many people report.
         variance : float, optional
-            Of the two columns, after shift and scale; by default row_norm² / n_columns,
-            which is as large as all of them can be.
+            Of the two columns, in working units; by default row_norm² / n_columns, which
+            is as large as all of them can be.
 
         Examples
         --------
-        >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, mechanism="cap")
+        >>> plan = CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=1.0, mechanism="cap")
         >>> round(plan.standard_error(10_000), 4)
         0.0224
         """
@@ -285,7 +285,7 @@ class Plan:
         Examples
         --------
         >>> names = [f"x{i}" for i in range(50)]
-        >>> plan = Plan(columns=names, row_norm=1.0, epsilon=2.0, mechanism="cap")
+        >>> plan = CollectionPlan(columns=names, row_norm=1.0, epsilon=2.0, mechanism="cap")
         >>> round(plan.people_needed(0.3), -3)
         274000
         """
@@ -302,4 +302,5 @@ class Plan:
         return check_number("variance", variance, low=0.0, high=largest, open_high=False)
 
     def __repr__(self) -> str:
-        return f"Plan({self.n_columns} columns, {self.mechanism}, {self.promise}, {self.id[:16]})"
+        what = f"{self.n_columns} columns, {self.mechanism}, {self.promise}"
+        return f"CollectionPlan({what}, {self.id[:16]})"

@@ -1,4 +1,4 @@
-"""Plans as text: JSON for people and programs, and the canonical form behind the id.
+"""Collection plans as text: JSON for people and programs, and the canonical form behind the id.
 
 Owns the text, not its meaning. The id is the SHA-256 digest of the UTF-8 bytes of a JSON
 object without spaces, with sorted keys, in which every real number is the string of the 16
@@ -14,16 +14,16 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from dpcov.columns.limits import MOST_BYTES, json_problem
-from dpcov.errors import ParameterError, PlanError
+from dpcov.errors import CollectionPlanError, ParameterError
 from dpcov.local.integers import IntegerNoise
 from dpcov.privacy import Cap
 
 if TYPE_CHECKING:
-    from dpcov.local.plan import Plan
+    from dpcov.local.plan import CollectionPlan
 
 __all__ = ["canonical_form", "plan_from_json", "plan_id", "plan_to_json"]
 
-_FORMAT, _VERSION = "dpcov local plan", 1
+_FORMAT, _VERSION = "dpcov collection plan", 2
 _DEEPEST = 3  # a plan, its columns, one of them
 _KEYS = {
     "columns",
@@ -39,26 +39,26 @@ _KEYS = {
 }
 
 
-def plan_id(plan: Plan) -> str:
+def plan_id(plan: CollectionPlan) -> str:
     """Return the digest of the plan's canonical form."""
     return hashlib.sha256(canonical_form(_facts(plan))).hexdigest()
 
 
-def plan_to_json(plan: Plan) -> str:
+def plan_to_json(plan: CollectionPlan) -> str:
     """Return the plan as JSON, with its id."""
     return json.dumps(_facts(plan) | {"id": plan.id}, ensure_ascii=False, indent=1)
 
 
-def plan_from_json(text: str) -> Plan:
-    """Read a plan, or refuse with `PlanError`."""
-    from dpcov.local.plan import Plan
+def plan_from_json(text: str) -> CollectionPlan:
+    """Read a collection plan, or refuse with `CollectionPlanError`."""
+    from dpcov.local.plan import CollectionPlan
 
     facts = _parse(text)
     problem = None
     try:
-        plan = Plan(
+        plan = CollectionPlan(
             columns=[column["name"] for column in facts["columns"]],
-            shift=[column["shift"] for column in facts["columns"]],
+            center=[column["center"] for column in facts["columns"]],
             scale=[column["scale"] for column in facts["columns"]],
             row_norm=facts["row_norm"],
             epsilon=facts["epsilon"],
@@ -72,11 +72,13 @@ def plan_from_json(text: str) -> Plan:
     except (TypeError, KeyError):
         problem = "It has parts of the wrong kind."
     if problem is not None:
-        raise PlanError(f"The text cannot be read as a plan. {problem}")
+        raise CollectionPlanError(f"The text cannot be read as a collection plan. {problem}")
     if facts["id"] != plan.id or any(
-        set(c) != {"name", "shift", "scale"} for c in facts["columns"]
+        set(c) != {"name", "center", "scale"} for c in facts["columns"]
     ):
-        raise PlanError("The text cannot be read as a plan. Its id is not that of its contents.")
+        raise CollectionPlanError(
+            "The text cannot be read as a collection plan. Its id is not that of its contents."
+        )
     return plan
 
 
@@ -104,7 +106,7 @@ def _with_hexadecimal(value: Any) -> Any:
     return value
 
 
-def _facts(plan: Plan) -> dict[str, Any]:
+def _facts(plan: CollectionPlan) -> dict[str, Any]:
     if plan.mechanism == "cap":
         constants: dict[str, Any] = {"threshold": plan.cap.threshold, "coin": plan.cap.coin}
     else:
@@ -114,13 +116,13 @@ def _facts(plan: Plan) -> dict[str, Any]:
             "off_diagonal": noise.off_diagonal,
             "diagonal": noise.diagonal,
         }
-    shifts, scales = plan.shift or (), plan.scale or ()
+    centers, scales = plan.center or (), plan.scale or ()
     return {
         "format": _FORMAT,
         "version": _VERSION,
         "columns": [
-            {"name": name, "shift": shift, "scale": scale}
-            for name, shift, scale in zip(plan.columns, shifts, scales, strict=True)
+            {"name": name, "center": center, "scale": scale}
+            for name, center, scale in zip(plan.columns, centers, scales, strict=True)
         ],
         "row_norm": plan.row_norm,
         "epsilon": plan.epsilon,
@@ -137,23 +139,25 @@ def _constants(mechanism: object, facts: dict[str, Any]) -> Cap | IntegerNoise:
 
 def _parse(text: object) -> dict[str, Any]:
     if not isinstance(text, str) or len(text) > MOST_BYTES:
-        raise PlanError(f"A plan is a string of JSON, of at most {MOST_BYTES >> 20} MiB.")
+        raise CollectionPlanError(
+            f"A collection plan is a string of JSON, of at most {MOST_BYTES >> 20} MiB."
+        )
     if problem := json_problem(text, most_deep=_DEEPEST):
-        raise PlanError(f"The text cannot be read as a plan. {problem}")
+        raise CollectionPlanError(f"The text cannot be read as a collection plan. {problem}")
     try:
         facts = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
     except (ValueError, RecursionError):
         facts = None
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
-        raise PlanError("The text is not a plan of the local model.")
+        raise CollectionPlanError("The text is not a collection plan.")
     version = facts.get("version")
     if type(version) is int and version > _VERSION:
-        raise PlanError(
+        raise CollectionPlanError(
             f"The plan has version {version}; this version of dpcov reads up to {_VERSION}. "
             "Upgrade dpcov to read it."
         )
     if type(version) is not int or version != _VERSION or set(facts) != _KEYS:
-        raise PlanError("The plan has missing or unknown parts.")
+        raise CollectionPlanError("The plan has missing or unknown parts.")
     return facts
 
 

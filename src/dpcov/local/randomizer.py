@@ -1,6 +1,6 @@
 """What a device runs: a person's row goes in, the bytes of a report come out.
 
-Owns the order of the steps on the device: shift and scale, clip, randomize, encode. This
+Owns the order of the steps on the device: center and scale, clip, randomize, encode. This
 is the only room of the local model that sees a row.
 """
 
@@ -19,7 +19,7 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.local.cap import draw_seed, draw_seeds, draw_uniform, lift_rows
 from dpcov.local.gaussian import noisy_products
 from dpcov.local.integers import pack
-from dpcov.local.plan import Plan
+from dpcov.local.plan import CollectionPlan
 from dpcov.local.report import encode_reports
 from dpcov.sensitive.sums.rows import quantize_rows
 
@@ -28,7 +28,7 @@ __all__ = ["randomize", "simulate_reports"]
 Row = Sequence[float] | Mapping[str, float] | npt.NDArray[Any]
 
 
-def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
+def randomize(x: Row, plan: CollectionPlan, *, seed: int | None = None) -> bytes:
     """Make the report of one person. Spends the privacy budget of the plan.
 
     Parameters
@@ -36,8 +36,8 @@ def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
     x : sequence, array, mapping or pandas Series
         The person's row: a number for each column, in the order of the plan; by name for a
         mapping and for whatever has labels. NaN, infinities, None and masked cells are
-        missing: see `Plan`.
-    plan : Plan
+        missing: see `CollectionPlan`.
+    plan : CollectionPlan
         What the server published.
     seed : int, optional
         Makes a repeatable *simulation*, which promises nothing and which a collector of
@@ -65,7 +65,7 @@ def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
 
     Examples
     --------
-    >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+    >>> plan = CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
     >>> len(randomize({"a": 0.3, "b": -0.5}, plan))
     50
     """
@@ -83,7 +83,7 @@ def randomize(x: Row, plan: Plan, *, seed: int | None = None) -> bytes:
 
 
 def simulate_reports(
-    rows: npt.NDArray[np.float64], plan: Plan, *, seed: int
+    rows: npt.NDArray[np.float64], plan: CollectionPlan, *, seed: int
 ) -> npt.NDArray[np.uint8]:
     """Make the reports of many people at once, for a simulation.
 
@@ -91,7 +91,7 @@ def simulate_reports(
     ----------
     rows : ndarray, shape (n_people, n_columns)
         Their rows.
-    plan : Plan
+    plan : CollectionPlan
         What the server published.
     seed : int
         Makes the simulation repeatable. The reports promise nothing.
@@ -103,7 +103,7 @@ def simulate_reports(
 
     Examples
     --------
-    >>> plan = Plan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+    >>> plan = CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
     >>> simulate_reports(np.zeros((1000, 2)), plan, seed=1).shape
     (1000, 50)
     """
@@ -129,11 +129,13 @@ def simulate_reports(
 
 
 def _check_plan(plan: object) -> None:
-    if not isinstance(plan, Plan):
-        raise ParameterError("plan must be a Plan; read the server's text with Plan.from_json.")
+    if not isinstance(plan, CollectionPlan):
+        raise ParameterError(
+            "plan must be a CollectionPlan; read the server's text with its from_json."
+        )
 
 
-def _one_row(x: object, plan: Plan) -> npt.NDArray[np.float64]:
+def _one_row(x: object, plan: CollectionPlan) -> npt.NDArray[np.float64]:
     problem = f"The row must be {plan.n_columns} real numbers, one for each column of the plan."
     if hasattr(x, "items"):  # a mapping, or a Series: labels decide, not the order
         x = _by_name(x, plan)
@@ -147,7 +149,7 @@ def _one_row(x: object, plan: Plan) -> npt.NDArray[np.float64]:
     return row[None]
 
 
-def _by_name(x: Any, plan: Plan) -> list[object] | None:
+def _by_name(x: Any, plan: CollectionPlan) -> list[object] | None:
     try:
         items = [(label, cell) for label, cell in x.items()]
         cells = dict(items)
@@ -206,17 +208,17 @@ def _number(cell: object) -> float:
         return np.inf
 
 
-def _whole_rows(rows: npt.NDArray[Any], plan: Plan) -> npt.NDArray[np.float64]:
-    """Shift, scale and clip rows to integers; each is a function of itself alone (P2)."""
+def _whole_rows(rows: npt.NDArray[Any], plan: CollectionPlan) -> npt.NDArray[np.float64]:
+    """Center, scale and clip rows to integers; each is a function of itself alone (P2)."""
     # Overflow is meant, and a warning about it would be about the data.
     with np.errstate(all="ignore"):
-        scaled = (rows - np.array(plan.shift)) / np.array(plan.scale)
+        scaled = (rows - np.array(plan.center)) / np.array(plan.scale)
     whole = np.empty(scaled.shape)
     quantize_rows(scaled, Grid(row_norm=plan.row_norm, bits=plan.bits), plan.missing, whole)
     return whole
 
 
 def _packed(
-    whole: npt.NDArray[np.float64], plan: Plan, stream: RandomStream
+    whole: npt.NDArray[np.float64], plan: CollectionPlan, stream: RandomStream
 ) -> npt.NDArray[np.uint8]:
     return np.frombuffer(pack(noisy_products(whole, plan.noise, stream), plan.noise), np.uint8)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dpcov.errors import DpcovError, ForeignReportError, MalformedReportError
 from dpcov.local.integers import unpack
-from dpcov.local.plan import HEADER_BYTES, ID_BYTES, Plan
+from dpcov.local.plan import HEADER_BYTES, ID_BYTES, CollectionPlan
 
 __all__ = ["Reports", "encode_reports", "parse_report", "parse_reports"]
 
@@ -54,14 +54,18 @@ class Reports:
 
 
 def encode_reports(
-    plan: Plan, ids: npt.NDArray[np.uint8], payloads: npt.NDArray[np.uint8], *, simulated: bool
+    plan: CollectionPlan,
+    ids: npt.NDArray[np.uint8],
+    payloads: npt.NDArray[np.uint8],
+    *,
+    simulated: bool,
 ) -> npt.NDArray[np.uint8]:
     """Write reports, one in each row."""
     prefix = np.frombuffer(_prefix(plan, simulated=simulated), dtype=np.uint8)
     return np.concatenate([np.broadcast_to(prefix, (len(ids), len(prefix))), ids, payloads], axis=1)
 
 
-def parse_report(data: object, plan: Plan, *, simulated: bool = False) -> Reports:
+def parse_report(data: object, plan: CollectionPlan, *, simulated: bool = False) -> Reports:
     """Read one report for a plan, or refuse.
 
     Raises
@@ -80,7 +84,7 @@ def parse_report(data: object, plan: Plan, *, simulated: bool = False) -> Report
 
 
 def parse_reports(
-    data: Iterable[object] | npt.NDArray[np.uint8], plan: Plan, *, simulated: bool = False
+    data: Iterable[object] | npt.NDArray[np.uint8], plan: CollectionPlan, *, simulated: bool = False
 ) -> Reports:
     """Read many reports: bytes objects, or an array with one report in each row.
 
@@ -111,7 +115,7 @@ def _octets(item: object) -> bytes:
     return item if isinstance(item, bytes) else bytes(item)
 
 
-def _joined(items: list[bytes], plan: Plan, *, simulated: bool) -> npt.NDArray[np.uint8]:
+def _joined(items: list[bytes], plan: CollectionPlan, *, simulated: bool) -> npt.NDArray[np.uint8]:
     size = plan.report_bytes
     for place, item in enumerate(items):
         if len(item) != size:
@@ -119,14 +123,14 @@ def _joined(items: list[bytes], plan: Plan, *, simulated: bool) -> npt.NDArray[n
     return np.frombuffer(b"".join(items), dtype=np.uint8).reshape(len(items), size)
 
 
-def _refuse_at(place: int, octets: bytes, plan: Plan, *, simulated: bool) -> None:
+def _refuse_at(place: int, octets: bytes, plan: CollectionPlan, *, simulated: bool) -> None:
     try:
         _check_header(octets, plan, simulated=simulated)
     except DpcovError as error:
         raise type(error)(f"Report {place}: {error} None of them was counted.") from None
 
 
-def _check_header(octets: bytes, plan: Plan, *, simulated: bool) -> None:
+def _check_header(octets: bytes, plan: CollectionPlan, *, simulated: bool) -> None:
     if not octets:
         raise MalformedReportError("A report is empty.")
     if octets[0] != _VERSION:
@@ -145,7 +149,7 @@ def _check_header(octets: bytes, plan: Plan, *, simulated: bool) -> None:
         raise MalformedReportError(_wrong_length(plan))
 
 
-def _checked(table: npt.NDArray[np.uint8], plan: Plan) -> Reports:
+def _checked(table: npt.NDArray[np.uint8], plan: CollectionPlan) -> Reports:
     reports = Reports(table[:, _PREFIX_BYTES:HEADER_BYTES], table[:, HEADER_BYTES:])
     if plan.mechanism == "gaussian":
         at_a_time = max(1, _CHECKED_BYTES // plan.payload_bytes)
@@ -154,10 +158,10 @@ def _checked(table: npt.NDArray[np.uint8], plan: Plan) -> Reports:
     return reports
 
 
-def _prefix(plan: Plan, *, simulated: bool) -> bytes:
+def _prefix(plan: CollectionPlan, *, simulated: bool) -> bytes:
     kind = _KINDS[plan.mechanism] | (_SIMULATED if simulated else 0)
     return bytes([_VERSION, kind]) + bytes.fromhex(plan.id)[:ID_BYTES]
 
 
-def _wrong_length(plan: Plan) -> str:
+def _wrong_length(plan: CollectionPlan) -> str:
     return f"A report for this plan has {plan.report_bytes} bytes."

@@ -20,7 +20,7 @@ from dpcov.local.expansion import (
     expand_integers,
 )
 from dpcov.local.integers import triangle_size, unpack
-from dpcov.local.plan import Plan
+from dpcov.local.plan import CollectionPlan
 
 __all__ = ["add_payloads", "largest_entry", "seeds_at_a_time", "to_average"]
 
@@ -29,7 +29,7 @@ _BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
 Integers = npt.NDArray[np.int64]
 
 
-def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: Plan) -> None:
+def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> None:
     """Add what reports say to `sums`, in place.
 
     Parameters
@@ -38,7 +38,7 @@ def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: Plan) ->
         The sums so far.
     payloads : ndarray of uint8, shape (n_reports, plan.payload_bytes)
         Of reports that were found to be well formed.
-    plan : Plan
+    plan : CollectionPlan
         The plan of the reports.
     """
     if plan.mechanism == "cap":
@@ -47,7 +47,7 @@ def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: Plan) ->
         _add_gaussian(sums, payloads, plan)
 
 
-def largest_entry(plan: Plan) -> int:
+def largest_entry(plan: CollectionPlan) -> int:
     """Return by how much one report can move an entry of the sums."""
     return MAX_INTEGER**2 if plan.mechanism == "cap" else plan.noise.largest
 
@@ -72,7 +72,7 @@ def _add_cap(sums: Integers, seeds: npt.NDArray[np.uint8]) -> None:
     sums += triangle.full()
 
 
-def _add_gaussian(sums: Integers, payloads: npt.NDArray[np.uint8], plan: Plan) -> None:
+def _add_gaussian(sums: Integers, payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> None:
     """Add the sum of the triangles, and mirror it."""
     size = len(sums)
     total = np.zeros(triangle_size(size), dtype=np.int64)
@@ -90,7 +90,7 @@ def _blocks(payloads: npt.NDArray[np.uint8], at_a_time: int) -> Iterator[npt.NDA
         yield payloads[start : start + step]
 
 
-def to_average(sums: Integers, plan: Plan, n_reports: int) -> npt.NDArray[np.float64]:
+def to_average(sums: Integers, plan: CollectionPlan, n_reports: int) -> npt.NDArray[np.float64]:
     """Convert to float, once, and to the units of the plan."""
     average = sums.astype(np.float64) / n_reports
     if plan.mechanism == "gaussian":

@@ -1,1 +1,1 @@
-"""The only door out: mechanisms turn sensitive sums into releases."""
+"""The only way out of `sensitive`: mechanisms turn sensitive sums into releases."""

@@ -1,4 +1,4 @@
-"""Which promises differences of rows keep, for both mechanisms.
+"""Which promises differences of rows keep.
 
 Owns the rule and its refusals, which need no row, and the draw of the pairing. The differences
 themselves are `sensitive.tables.differences`.
@@ -35,22 +35,21 @@ def check_differences(
     if neighbors is not Neighbors.REPLACE:
         raise ParameterError(
             "Differences of rows need neighbors='replace': removing a row would pair all later "
-            "rows anew. State a public center=, or use replace-one neighbors."
+            "rows anew. Let centers be learned, state center=, or use replace-one neighbors."
         )
     if rows_per_unit > 1:
         raise ParameterError(
-            "Several rows per unit and differences of rows do not go together: a person would be "
-            "in several differences. State centers."
+            "Several rows of a privacy unit and differences of rows do not go together: a person "
+            "would be in several differences. Let centers be learned, or state center=."
         )
     if on_workers:
         raise ParameterError(
             "Differences of rows are taken within blocks of the table, and Dask's workers would "
-            "cut other blocks. State a center: center='public' or numbers; or release without "
-            "Dask."
+            "cut other blocks. Use center='learned', 'stated' or numbers; or release without Dask."
         )
 
 
 def draw_pairing(stream: RandomStream, neighbors: Neighbors, rows_per_unit: int) -> int:
     """Return the seed of a pairing for a promise that differences keep."""
     check_differences(neighbors, rows_per_unit=rows_per_unit)
-    return int(stream.words(1)[0])
+    return stream.spare_word()

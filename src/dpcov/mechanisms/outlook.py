@@ -1,7 +1,7 @@
-"""What each mechanism will show, before a row is read.
+"""What the strongest pairs will show, before a row is read.
 
-Owns the comparison of mechanisms from public facts alone: rows, columns, pairs, promise.
-Columns are taken to have equal variances, which count as 1, and to be about Gaussian.
+Owns what an outlook says, and that of the pairs mechanism, from public facts alone: rows,
+columns, pairs, promise. Columns are taken to be about Gaussian.
 """
 
 from __future__ import annotations
@@ -10,21 +10,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpcov.detection import dense_detectable, pairs_detectable
+from dpcov.detection import pairs_detectable
 from dpcov.mechanisms.pairs_calibration import (
     PairsCalibration,
     calibrate_pairs,
     finds_centers,
 )
-from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, Neighbors
 
 __all__ = [
     "Outlook",
     "best_shares",
     "choose_center",
-    "choose_mechanism",
-    "dense_outlook",
     "pairs_outlook",
     "typical_row_norm",
 ]
@@ -40,7 +37,8 @@ class Outlook:
     Parameters
     ----------
     mechanism : str
-        Its name in `dpcov.release`.
+        ``"dense"`` is `dpcov.release`, ``"pairs"`` is `dpcov.release_pairs`; ``"cap"`` and
+        ``"gaussian"`` are reports of the local model.
     noise_scale : float
         The sd of the noise of an entry on the scale of correlations.
     shown_half, shown_most : float
@@ -56,20 +54,6 @@ class Outlook:
 def typical_row_norm(n_columns: int) -> float:
     """Return the norm that 99 % of rows of independent, standardized columns stay below."""
     return math.sqrt(n_columns + 2.33 * math.sqrt(2 * n_columns))
-
-
-def dense_outlook(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, row_norm: float | None = None
-) -> Outlook:
-    """Return what all second moments will show; `row_norm` is in sd of a column."""
-    norm = typical_row_norm(n_columns) if row_norm is None else row_norm
-    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=norm)
-    noise = calibration.noise_scale.off_diagonal
-    half, most = (
-        dense_detectable(n_columns=n_columns, n_rows=n_rows, noise_scale=noise, power=power)
-        for power in (0.5, 0.9)
-    )
-    return Outlook("dense", noise, half, most)
 
 
 def pairs_outlook(
@@ -169,20 +153,3 @@ def best_shares(
 
     best = min((step / 20 for step in range(2, 19)), key=lambda s: (shown(s), abs(s - 0.5)))
     return {"selection": round(both * best, 3), "values": round(both * (1 - best), 3)}
-
-
-def choose_mechanism(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, max_pairs: int, center: str
-) -> str:
-    """Return the mechanism that shows the smaller correlation. Uses public facts alone."""
-    if center == "differences" and promise.neighbors is not Neighbors.REPLACE:
-        return "dense"  # differences of rows keep no other promise
-    dense = dense_outlook(promise, n_rows=n_rows, n_columns=n_columns)
-    pairs = pairs_outlook(
-        promise,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        max_pairs=max_pairs,
-        center=center,
-    )
-    return "pairs" if pairs.shown_half < dense.shown_half else "dense"

@@ -39,8 +39,8 @@ __all__ = [
     "finds_centers",
 ]
 
-CENTERS = ("public", "differences", "learned")
-"""What signs are about: a public center, nothing but other rows, or centers that are paid for."""
+CENTERS = ("differences", "learned", "stated")
+"""What signs are about: nothing but other rows, centers that are paid for, or stated ones."""
 
 CENTER_STEPS = 20
 """How many answers it takes to find centers."""
@@ -63,7 +63,7 @@ class PairsCalibration:
     ----------
     promise : ApproxDP
         What all noise together pays for.
-    center : {"public", "differences", "learned"}
+    center : {"differences", "learned", "stated"}
         What signs are about.
     n_rows, n_terms, n_columns, max_pairs : int
         Rows, rows or differences in the sums, columns, pairs to release.
@@ -243,7 +243,13 @@ def default_shares(
     A pair that is not selected is lost, so centers and signs are paid by the values. Where rows
     are many they need less.
     """
-    shares = {"centers": 0.0, "signs": 0.0, "selection": 0.5, "values": 0.5, "variances": 0.1}
+    shares = {
+        "centers": _CENTERS_SHARE,
+        "signs": _SIGNS_SHARE,
+        "selection": 0.5,
+        "values": 0.5,
+        "variances": 0.1,
+    }
     if taken["centers"]:
         shape = {"n_rows": n_rows, "n_columns": n_columns}
         for step, most, least, enough in (
@@ -273,7 +279,7 @@ def _check_pairs(max_pairs: int, n_columns: int) -> int:
         advice=f"{n_columns} columns have {all_pairs} pairs.",
     )
     if all_pairs == 0:
-        raise ParameterError("The pairs mechanism needs at least two columns.")
+        raise ParameterError("The pairs mechanism needs two columns or more; got 1 feature(s).")
     return count
 
 

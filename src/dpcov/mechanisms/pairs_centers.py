@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.missing import Missing
-from dpcov.errors import InputError
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.ruler import TOP, Ruler, ruler_bits
 from dpcov.mechanisms.noise import add_noise
@@ -57,11 +56,7 @@ def learn_centers(
     together are one Gaussian step.
     """
     if rows.n_rows is None:
-        raise InputError(
-            f"To learn centers the rows are read {passes(len(rows.columns)) + 1} times, and X is "
-            "a stream that can be read only once. Write it to Parquet files and pass their "
-            "folder; or state center=."
-        )
+        raise AssertionError("unreachable: a stream that is read several times is spooled")
     size = len(rows.columns)
     ruler = Ruler(np.zeros(size), np.full(size, TOP, dtype=np.int64), ruler_bits(size))
     search = _Search(ruler)

@@ -29,8 +29,8 @@ from dpcov.version import __version__
 __all__ = ["MomentsCalibration", "calibrate_moments", "release_gram"]
 
 _DRAWS_AT_A_TIME = 1 << 20
-# The constant cell has a tenth of the squared norm of a row: for means of some tenths of it.
-_INVERSE_SQUARED_CONSTANT = 10
+# The constant of a row has a 16th of its squared norm: for means of some tenths of the norm.
+_INVERSE_SQUARED_CONSTANT = 16
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,6 @@ class MomentsCalibration:
         Noise scales on the integer grid of the sums.
     rows_per_unit : int, default 1
         How many rows one person has at most.
-    trace : float, optional
-        For rows that are brought to a sphere: what their squared norms are taken to be.
     """
 
     promise: ApproxDP
@@ -59,7 +57,6 @@ class MomentsCalibration:
     off_diagonal: int
     diagonal: int
     rows_per_unit: int = 1
-    trace: float | None = None
 
     @property
     def noise_scale(self) -> NoiseScale:
@@ -73,8 +70,6 @@ class MomentsCalibration:
     @property
     def step(self) -> float:
         """What one step of the integer sums is worth in the released average."""
-        if self.trace is not None:
-            return self.trace / self.grid.squared_norm / self.n_rows
         return self.grid.unit**2 / self.n_rows
 
     @property
@@ -98,7 +93,6 @@ def calibrate_moments(
     row_norm: float,
     multiplier: float | None = None,
     with_mean: bool = False,
-    trace: float | None = None,
     rows_per_unit: int = 1,
 ) -> MomentsCalibration:
     """Choose grid and noise from facts that are public or were paid for.
@@ -115,8 +109,6 @@ def calibrate_moments(
         Noise sd over sensitivity, when other steps have a share of the promise.
     with_mean : bool, default False
         Whether the mean is released with the moments, by a constant cell in each row.
-    trace : float, optional
-        Bring rows to a sphere, and take this for their squared norms.
     rows_per_unit : int, default 1
         How many rows one person has at most.
 
@@ -142,7 +134,7 @@ def calibrate_moments(
 
     def grid_of(bits: int) -> Grid:
         constant = isqrt(4**bits // _INVERSE_SQUARED_CONSTANT) if with_mean else 0
-        return Grid(row_norm=row_norm, bits=bits, constant=constant, sphere=trace is not None)
+        return Grid(row_norm=row_norm, bits=bits, constant=constant)
 
     def variance(grid: Grid) -> Fraction:
         # (σ₀ Δ)², exactly: a float is a fraction.
@@ -162,7 +154,6 @@ def calibrate_moments(
         off_diagonal=off_diagonal,
         diagonal=diagonal,
         rows_per_unit=rows_per_unit,
-        trace=trace,
     )
 
 
@@ -174,7 +165,6 @@ def release_gram(
     stream: RandomStream,
     events: tuple[Event, ...] = (),
     units: Units | None = None,
-    n_rows: int | None = None,
     missing: Missing = Missing.REFUSE,
 ) -> Release:
     """Add the calibrated noise to a Gram matrix: a place where rows leave the house.
@@ -193,8 +183,6 @@ def release_gram(
         What was done, this step included; by default this step alone.
     units : Units, optional
         What working units are.
-    n_rows : int, optional
-        The number of rows of the table, if the Gram matrix is of their differences.
     missing : Missing
         What was done with missing cells.
     """
@@ -204,7 +192,7 @@ def release_gram(
         or gram.n_columns != len(columns)
     ):
         raise ParameterError("The Gram matrix was not made for this calibration.")
-    center = "public" if n_rows is None else "differences"
+    center = "public"
     matrix, mean = _noisy_average(gram.triangle, calibration, stream), None
     if calibration.grid.constant:
         center = "private"
@@ -212,7 +200,7 @@ def release_gram(
     return Release(
         matrix=matrix,
         noise_scale=calibration.noise_scale,
-        n_rows=calibration.n_rows if n_rows is None else n_rows,
+        n_rows=calibration.n_rows,
         columns=columns,
         provenance=Provenance(
             version=__version__,
@@ -222,7 +210,6 @@ def release_gram(
             calibrated_for=calibration.promise,
             center=center,
             constant=calibration.grid.constant,
-            trace=calibration.trace,
             missing=missing,
             rows_per_unit=calibration.rows_per_unit,
             events=events or (_only_event(calibration.promise),),

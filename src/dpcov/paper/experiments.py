@@ -1,4 +1,4 @@
-"""One cell of the study: simulate, perturb, estimate, measure.
+"""One trial of the study: simulate, perturb, estimate, measure.
 
 Owns the experiments of the paper's section 5, in two manners. As printed: the paper's
 data and noise, no clipping. As it holds: rows scaled and clipped to norm 1, exact integer
@@ -30,39 +30,39 @@ from dpcov.paper.models import (
     sparse_covariance,
 )
 from dpcov.paper.promises import noise_multiplier
-from dpcov.paper.study import FIGURES, Cell, Key, Study, curves_of
+from dpcov.paper.study import FIGURES, Key, Study, Trial, curves_of
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.sensitive.sums.gram import Gram, max_block_rows
 
-__all__ = ["run_cell"]
+__all__ = ["run_trial"]
 
 Array = npt.NDArray[np.float64]
 # (model, method, ε) → the estimate
 Estimates = dict[tuple[str, str, float], Array]
 
 
-def run_cell(cell: Cell, study: Study) -> dict[Key, float]:
-    """Return the relative errors of a cell, by the names of their records.
+def run_trial(trial: Trial, study: Study) -> dict[Key, float]:
+    """Return the relative errors of a trial, by the names of their records.
 
     Examples
     --------
     >>> study = Study(figures=(1,), manners=("printed",), runs=1, sizes=(1000,))
-    >>> cell = study.cells()[-1]
-    >>> errors = run_cell(cell, study)
-    >>> set(errors) == set(study.keys_of(cell))
+    >>> trial = study.trials()[-1]
+    >>> errors = run_trial(trial, study)
+    >>> set(errors) == set(study.keys_of(trial))
     True
     """
     with _one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDetectableWarning)
-        errors = _errors(cell)
-    epsilons = {(panel.name, curve.label): curve.epsilon for panel, curve in curves_of(cell)}
+        errors = _errors(trial)
+    epsilons = {(panel.name, curve.label): curve.epsilon for panel, curve in curves_of(trial)}
 
     def error_of(key: Key) -> float:
         number, _, panel, label, method, _, _ = key
         figure = FIGURES[number]
         return errors[(figure.model, method, epsilons[panel, label]), figure.norm]
 
-    return {key: error_of(key) for key in study.keys_of(cell)}
+    return {key: error_of(key) for key in study.keys_of(trial)}
 
 
 @contextmanager
@@ -78,16 +78,16 @@ def _one_thread() -> Iterator[None]:
         yield
 
 
-def _errors(cell: Cell) -> dict[tuple[tuple[str, str, float], int], float]:
+def _errors(trial: Trial) -> dict[tuple[tuple[str, str, float], int], float]:
     """Return the relative error of every estimate in both norms."""
-    data_seed, noise_seed = np.random.SeedSequence(cell.seed).spawn(2)
+    data_seed, noise_seed = np.random.SeedSequence(trial.seed).spawn(2)
     data = np.random.default_rng(data_seed)
-    truth = sparse_covariance(cell.n_columns, cell.sparsity_ratio, data, entries=cell.entries)
-    if cell.manner == "printed":
-        estimates = _as_printed(cell, truth, data, noise_seed)
+    truth = sparse_covariance(trial.n_columns, trial.sparsity_ratio, data, entries=trial.entries)
+    if trial.manner == "printed":
+        estimates = _as_printed(trial, truth, data, noise_seed)
     else:
         truth = scaled_to_norm(truth)
-        estimates = _as_it_holds(cell, truth, data, noise_seed)
+        estimates = _as_it_holds(trial, truth, data, noise_seed)
     return {
         (name, norm): relative_error(matrix, truth, norm)
         for name, matrix in estimates.items()
@@ -96,39 +96,39 @@ def _errors(cell: Cell) -> dict[tuple[tuple[str, str, float], int], float]:
 
 
 def _as_printed(
-    cell: Cell, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
+    trial: Trial, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
 ) -> Estimates:
-    moment = sample_second_moment(truth, cell.n_rows, data)
+    moment = sample_second_moment(truth, trial.n_rows, data)
     estimates: Estimates = {}
-    for model, epsilon, seed in _noisy_variants(cell, noise_seed):
+    for model, epsilon, seed in _noisy_variants(trial, noise_seed):
         # A mean of n independent Gaussians of sd σ is one Gaussian of sd σ/√n.
-        averaged = cell.n_rows if model == "central" else math.sqrt(cell.n_rows)
-        scale = noise_multiplier(_promise(cell, epsilon)) / averaged
-        noise = symmetric_noise(cell.n_columns, scale, np.random.default_rng(seed))
-        threshold = printed_threshold(cell.n_columns, cell.n_rows, scale, _gamma(truth))
+        averaged = trial.n_rows if model == "central" else math.sqrt(trial.n_rows)
+        scale = noise_multiplier(_promise(trial, epsilon)) / averaged
+        noise = symmetric_noise(trial.n_columns, scale, np.random.default_rng(seed))
+        threshold = printed_threshold(trial.n_columns, trial.n_rows, scale, _gamma(truth))
         matrix = threshold_and_clip(moment + noise, threshold)
         estimates[model, _algorithm(model), epsilon] = matrix
     return estimates
 
 
 def _as_it_holds(
-    cell: Cell, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
+    trial: Trial, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
 ) -> Estimates:
-    columns = tuple(f"x{place}" for place in range(cell.n_columns))
+    columns = tuple(f"x{place}" for place in range(trial.n_columns))
     grams: dict[object, Gram] = {}
     estimates: Estimates = {}
-    for model, epsilon, seed in _noisy_variants(cell, noise_seed):
+    for model, epsilon, seed in _noisy_variants(trial, noise_seed):
         calibration = calibrate_moments(
-            promise=_promise(cell, epsilon), n_rows=cell.n_rows, row_norm=1.0
+            promise=_promise(trial, epsilon), n_rows=trial.n_rows, row_norm=1.0
         )
         if calibration.grid not in grams:
-            grams[calibration.grid] = _gram(cell, truth, data, calibration)
+            grams[calibration.grid] = _gram(trial, truth, data, calibration)
         if model == "local":
             calibration = _summed_over_people(calibration)
         stream = RandomStream.from_seed(int(seed.generate_state(1, np.uint64)[0]))
         release = release_gram(grams[calibration.grid], calibration, columns=columns, stream=stream)
         threshold = printed_threshold(
-            cell.n_columns, cell.n_rows, calibration.noise_scale.off_diagonal, _gamma(truth)
+            trial.n_columns, trial.n_rows, calibration.noise_scale.off_diagonal, _gamma(truth)
         )
         matrix = threshold_and_clip(release.matrix, threshold)
         estimates[model, _algorithm(model), epsilon] = matrix
@@ -137,16 +137,16 @@ def _as_it_holds(
 
 
 def _gram(
-    cell: Cell, truth: Array, data: np.random.Generator, calibration: MomentsCalibration
+    trial: Trial, truth: Array, data: np.random.Generator, calibration: MomentsCalibration
 ) -> Gram:
     """Draw all rows, block by block; `Gram` clips them to norm 1."""
-    size = max_block_rows(cell.n_columns, calibration.grid)
+    size = max_block_rows(trial.n_columns, calibration.grid)
 
     def blocks() -> Iterator[Array]:
-        for start in range(0, cell.n_rows, size):
-            yield sample_rows(truth, min(size, cell.n_rows - start), data)
+        for start in range(0, trial.n_rows, size):
+            yield sample_rows(truth, min(size, trial.n_rows - start), data)
 
-    return Gram.from_blocks(blocks(), n_columns=cell.n_columns, grid=calibration.grid, threads=1)
+    return Gram.from_blocks(blocks(), n_columns=trial.n_columns, grid=calibration.grid, threads=1)
 
 
 def _summed_over_people(calibration: MomentsCalibration) -> MomentsCalibration:
@@ -167,18 +167,18 @@ def _summed_over_people(calibration: MomentsCalibration) -> MomentsCalibration:
 
 
 def _noisy_variants(
-    cell: Cell, noise_seed: np.random.SeedSequence
+    trial: Trial, noise_seed: np.random.SeedSequence
 ) -> Iterator[tuple[str, float, np.random.SeedSequence]]:
     """Yield model, ε and a seed of its own, the same whichever models are asked for."""
     for model, per_model in zip(("central", "local"), noise_seed.spawn(2), strict=True):
-        if model in cell.models:
-            seeds = per_model.spawn(len(cell.epsilons))
-            for epsilon, seed in zip(cell.epsilons, seeds, strict=True):
+        if model in trial.models:
+            seeds = per_model.spawn(len(trial.epsilons))
+            for epsilon, seed in zip(trial.epsilons, seeds, strict=True):
                 yield model, epsilon, seed
 
 
-def _promise(cell: Cell, epsilon: float) -> ApproxDP:
-    return ApproxDP(epsilon, 1.0 / cell.n_rows, Neighbors.REPLACE)
+def _promise(trial: Trial, epsilon: float) -> ApproxDP:
+    return ApproxDP(epsilon, 1.0 / trial.n_rows, Neighbors.REPLACE)
 
 
 def _algorithm(model: str) -> str:

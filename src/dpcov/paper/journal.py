@@ -1,6 +1,6 @@
-"""The table of measured errors, on disk: appended cell by cell, safe to kill at any time.
+"""The table of measured errors, on disk: appended trial by trial, safe to kill at any time.
 
-Owns ``results.csv``. Every finished cell is appended and flushed; what a killed run left
+Owns ``results.csv``. Every finished trial is appended and flushed; what a killed run left
 half-written at the end is dropped when the file is opened again. A table that another
 study wrote, with other versions or another seed, is refused rather than mixed.
 """

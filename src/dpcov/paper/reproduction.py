@@ -18,9 +18,9 @@ import numpy as np
 import scipy
 
 from dpcov.errors import MissingExtraError, ParameterError
-from dpcov.paper.experiments import run_cell
+from dpcov.paper.experiments import run_trial
 from dpcov.paper.journal import COLUMNS, Journal, Record
-from dpcov.paper.study import Cell, Key, Study
+from dpcov.paper.study import Key, Study, Trial
 from dpcov.parameters import check_count
 from dpcov.version import __version__
 from dpcov.writing import locate_target, replacing_file, reserve
@@ -85,36 +85,36 @@ def _reproduce(
 
 
 def _run(study: Study, journal: Journal, versions: str, jobs: int, progress: Progress) -> None:
-    cells = study.cells()
-    missing = [cell for cell in cells if not set(study.keys_of(cell)) <= journal.records.keys()]
-    everything = sum(cell.work for cell in cells)
-    done = everything - sum(cell.work for cell in missing)
+    trials = study.trials()
+    missing = [trial for trial in trials if not set(study.keys_of(trial)) <= journal.records.keys()]
+    everything = sum(trial.work for trial in trials)
+    done = everything - sum(trial.work for trial in missing)
     progress(done, everything)
-    for cell, errors in _outcomes(missing, study, jobs):
-        journal.append(Record(key, error, cell.seed, versions) for key, error in errors.items())
-        done += cell.work
+    for trial, errors in _outcomes(missing, study, jobs):
+        journal.append(Record(key, error, trial.seed, versions) for key, error in errors.items())
+        done += trial.work
         progress(done, everything)
 
 
 def _outcomes(
-    cells: list[Cell], study: Study, jobs: int
-) -> Iterator[tuple[Cell, dict[Key, float]]]:
-    if not cells:
+    trials: list[Trial], study: Study, jobs: int
+) -> Iterator[tuple[Trial, dict[Key, float]]]:
+    if not trials:
         return
     if jobs == 1:
-        yield from ((cell, run_cell(cell, study)) for cell in cells)
+        yield from ((trial, run_trial(trial, study)) for trial in trials)
         return
     others = set(multiprocessing.active_children())
     # Fresh processes: a fork would inherit the locks of BLAS threads.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts_to_parent)
     try:
-        waiting = iter(cells)
-        running: dict[Future[dict[Key, float]], Cell] = {}
+        waiting = iter(trials)
+        running: dict[Future[dict[Key, float]], Trial] = {}
         while True:
             # A few at a time, so that little is lost when the job is stopped.
-            for cell in itertools.islice(waiting, 2 * jobs - len(running)):
-                running[pool.submit(run_cell, cell, study)] = cell
+            for trial in itertools.islice(waiting, 2 * jobs - len(running)):
+                running[pool.submit(run_trial, trial, study)] = trial
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:

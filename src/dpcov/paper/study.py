@@ -1,6 +1,6 @@
 """The paper's experiments as a list: figures, panels, curves, sample sizes, runs.
 
-Owns what is run and how its records are named. A cell is one simulated data set; it
+Owns what is run and how its records are named. A trial is one simulated data set; it
 serves every figure and panel that shares it. Computes nothing.
 """
 
@@ -19,12 +19,12 @@ __all__ = [
     "MANNERS",
     "MOST_ROWS",
     "PANELS",
-    "Cell",
     "Curve",
     "Figure",
     "Key",
     "Panel",
     "Study",
+    "Trial",
 ]
 
 MANNERS = ("printed", "holds")
@@ -112,7 +112,7 @@ Key = tuple[int, str, str, str, str, int, int]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Trial:
     """One simulated data set and everything that is measured on it.
 
     Parameters
@@ -176,7 +176,7 @@ class Study:
     Examples
     --------
     >>> study = Study(figures=(1,), manners=("printed",), runs=2, sizes=(1000,))
-    >>> len(study.cells()), len(study.keys())
+    >>> len(study.trials()), len(study.keys())
     (14, 24)
     """
 
@@ -229,39 +229,39 @@ class Study:
         """Return what is compared in a figure."""
         return (figure.algorithm,) if manner == "printed" else (figure.algorithm, "dpcov")
 
-    def cells(self) -> list[Cell]:
-        """Return all cells, the longest first, so that both ends of a long job are even."""
-        cells = [
-            cell
+    def trials(self) -> list[Trial]:
+        """Return all trials, the longest first, so that both ends of a long job are even."""
+        trials = [
+            trial
             for manner in dict.fromkeys(self.manners)
             for run in range(self.n_runs)
-            for cell in self._cells_of(manner, run)
+            for trial in self._trials_of(manner, run)
         ]
-        return sorted(cells, key=lambda cell: -cell.work)
+        return sorted(trials, key=lambda trial: -trial.work)
 
     def keys(self) -> dict[Key, int]:
         """Return the name of every record of the study, with the seed behind it."""
-        return {key: cell.seed for cell in self.cells() for key in self.keys_of(cell)}
+        return {key: trial.seed for trial in self.trials() for key in self.keys_of(trial)}
 
-    def keys_of(self, cell: Cell) -> Iterator[Key]:
-        """Yield the names of a cell's records."""
+    def keys_of(self, trial: Trial) -> Iterator[Key]:
+        """Yield the names of a trial's records."""
         for figure in self._figures():
-            if figure.model not in cell.models:
+            if figure.model not in trial.models:
                 continue
-            for panel, curve in curves_of(cell):
-                for method in self.methods(cell.manner, figure):
-                    place = (panel.name, curve.label, method, cell.n_rows, cell.run)
-                    yield (figure.number, cell.manner, *place)
+            for panel, curve in curves_of(trial):
+                for method in self.methods(trial.manner, figure):
+                    place = (panel.name, curve.label, method, trial.n_rows, trial.run)
+                    yield (figure.number, trial.manner, *place)
 
     def _figures(self) -> list[Figure]:
         return [FIGURES[number] for number in sorted(set(self.figures))]
 
-    def _cells_of(self, manner: str, run: int) -> Iterator[Cell]:
+    def _trials_of(self, manner: str, run: int) -> Iterator[Trial]:
         models = sorted({figure.model for figure in self._figures()})
         sizes = {model: self.sizes_of(manner, model) for model in models}
         for (ratio, n_columns), epsilons in _settings().items():
             for n_rows in sorted(set().union(*sizes.values())):
-                yield Cell(
+                yield Trial(
                     manner=manner,
                     n_columns=n_columns,
                     sparsity_ratio=ratio,
@@ -274,11 +274,11 @@ class Study:
                 )
 
 
-def curves_of(cell: Cell) -> Iterator[tuple[Panel, Curve]]:
-    """Yield the curves that a cell serves."""
+def curves_of(trial: Trial) -> Iterator[tuple[Panel, Curve]]:
+    """Yield the curves that a trial serves."""
     for panel in PANELS:
         for curve in panel.curves:
-            if (curve.sparsity_ratio, curve.n_columns) == (cell.sparsity_ratio, cell.n_columns):
+            if (curve.sparsity_ratio, curve.n_columns) == (trial.sparsity_ratio, trial.n_columns):
                 yield panel, curve
 
 
@@ -293,6 +293,6 @@ def _settings() -> dict[tuple[float, int], tuple[float, ...]]:
 
 
 def _seed(*facts: object) -> int:
-    """Return a seed of 63 bits that depends on nothing but what the cell is."""
+    """Return a seed of 63 bits that depends on nothing but what the trial is."""
     text = " ".join(str(fact) for fact in facts)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

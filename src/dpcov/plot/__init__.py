@@ -11,44 +11,11 @@ returns them. Nothing is shown, saved or styled globally. Needs the extra ``plot
 ''
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from dpcov.extras import naming_extra
 
-from dpcov.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from dpcov.plot.eigenvalues import spectrum
-    from dpcov.plot.forest import intervals
-    from dpcov.plot.graph import network
-    from dpcov.plot.levels import risk
-    from dpcov.plot.matrix import heatmap
-
-__all__ = ["heatmap", "intervals", "network", "risk", "spectrum"]
-
-_HOME = {
-    "heatmap": "dpcov.plot.matrix",
-    "intervals": "dpcov.plot.forest",
-    "network": "dpcov.plot.graph",
-    "risk": "dpcov.plot.levels",
-    "spectrum": "dpcov.plot.eigenvalues",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Loaded when used: the package itself can be imported without matplotlib.
-    if name not in _HOME:
-        raise AttributeError(f"module 'dpcov.plot' has no attribute {name!r}")
-    try:
-        value = getattr(import_module(_HOME[name]), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise MissingExtraError("Plots need matplotlib: pip install 'dpcov[plot]'") from None
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = naming_extra(
+    _load, {"matplotlib"}, "Plots need matplotlib: pip install 'dpcov[plot]'"
+)

@@ -21,8 +21,6 @@ from dpcov.postprocess import AnyEstimate, TrustedPairs
 
 __all__ = ["intervals"]
 
-_FARTHEST = 1.5
-
 
 def intervals(
     estimate: AnyEstimate,
@@ -78,8 +76,8 @@ def intervals(
         return ax
     strongest = _strongest(pairs)[:most]
     ax.axvline(0, color=GRAY, linewidth=0.8)
-    if max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max()) > 1:
-        for end in (-1, 1):  # noise may lead beyond what a correlation can be
+    if max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max()) >= 1:
+        for end in (-1, 1):  # noise led to the end of what a correlation can be
             ax.axvline(end, color=GRAY, linewidth=0.8, linestyle=":")
     for height, place in enumerate(strongest):
         middle = pairs.correlation[place]
@@ -95,9 +93,6 @@ def intervals(
     ax.set_yticks(range(len(names)), names, fontsize=size, **AS_WRITTEN)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    reach = max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max())
-    if reach > _FARTHEST:  # intervals of columns that hardly vary would hide all others
-        ax.set_xlim(-_FARTHEST, _FARTHEST)
     ax.set_xlabel(f"correlation with {100 * level:g} % interval")
     if len(strongest) < len(pairs):
         ax.set_title(f"the {len(strongest)} strongest of {len(pairs):,} related pairs")
@@ -111,5 +106,5 @@ def _strongest(pairs: TrustedPairs) -> npt.NDArray[np.intp]:
     it likes where columns hardly vary, and these come last.
     """
     nearer = np.minimum(np.abs(pairs.low), np.abs(pairs.high))
-    impossible = np.abs(pairs.correlation) > _FARTHEST
+    impossible = pairs.low == pairs.high  # all of the interval lay beyond ±1
     return np.lexsort((-np.abs(pairs.correlation), -nearer, impossible))

@@ -95,7 +95,7 @@ def network(
             *layout.places[[first[place], second[place]]].T,
             color=color,
             linestyle=style,
-            linewidth=_THINNEST + (widest - _THINNEST) * min(1.0, abs(correlation)),
+            linewidth=_THINNEST + (widest - _THINNEST) * abs(correlation),
             alpha=0.7,
             zorder=1,
         )

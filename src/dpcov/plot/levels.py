@@ -14,8 +14,8 @@ from dpcov.postprocess import AnyEstimate, RiskCurve
 
 __all__ = ["risk"]
 
-_COLORS = (NEGATIVE, POSITIVE, "#009E73", "#CC79A7", "#B8960B")
-_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+_COLORS = (NEGATIVE, POSITIVE, "#009E73", "#CC79A7", "#B8960B", "#56B4E9")
+_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 
 
 def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:

@@ -18,15 +18,17 @@ def diagonal_variance(
     variances: npt.NDArray[np.float64],
     *,
     noise_scale: float,
-    n_rows: int,
+    n_rows: float,
     signal_noise: float = 0.0,
     mean_noise: npt.NDArray[np.float64] | float = 0.0,
+    clipping: float = 0.0,
 ) -> npt.NDArray[np.float64]:
-    """Return the variance of each released variance: privacy noise plus sampling.
+    """Return the variance of each released variance: privacy noise, sampling and clipping.
 
-    A Gaussian variance σ² estimated from n rows has sampling variance 2σ⁴/n.
+    A Gaussian variance σ² estimated from n rows has sampling variance 2σ⁴/n; clipping of rows
+    leaves it uncertain by a share of σ².
     """
-    sampling = 2.0 * variances**2 / n_rows
+    sampling = (2.0 / n_rows + clipping) * variances**2
     # A noisy variance may be negative; noise that grows with it never is.
     growing = signal_noise * np.maximum(variances, 0.0) + mean_noise
     return noise_scale**2 + 4.0 * growing + sampling
@@ -36,9 +38,10 @@ def shrink_diagonal(
     noisy: npt.NDArray[np.float64],
     *,
     noise_scale: float,
-    n_rows: int,
+    n_rows: float,
     signal_noise: float = 0.0,
     mean_noise: npt.NDArray[np.float64] | float = 0.0,
+    clipping: float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return positive variances: James–Stein shrinkage toward their mean, floored.
 
@@ -54,6 +57,8 @@ def shrink_diagonal(
         How the noise grows with the variances: see `dpcov.NoiseScale`.
     mean_noise : ndarray, shape (n_columns,), or 0
         What a noisy mean adds: see `NoiseModel`.
+    clipping : float, default 0
+        What clipping of rows leaves uncertain, in squared variances.
 
     Examples
     --------
@@ -77,6 +82,7 @@ def shrink_diagonal(
         n_rows=n_rows,
         signal_noise=signal_noise,
         mean_noise=mean_noise,
+        clipping=clipping,
     )
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
     shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)

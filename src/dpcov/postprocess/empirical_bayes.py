@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.bisection import bracket
-from dpcov.postprocess.thinning import BinnedEntries
+from dpcov.postprocess.thinning import MERGED_BINS, BinnedEntries
 
 __all__ = ["EmpiricalBayes", "fit_prior"]
 
 _GRID_HALF = 60
 _ITERATIONS = 120
 _COMMON_WEIGHT = 100.0
-_MERGED_BINS = 4  # a sixteenth of an sd is fine enough to learn a prior
 # Beyond this an entry speaks for itself, and the prior's grid would be too coarse for it.
 _FAR = 10.0
 _FITTED = 13.0  # the prior must know what lies beyond, or it would pull large entries back
@@ -93,11 +92,11 @@ def _maximize(likelihood: Array, count: Array, start: Array, *, weight: float) -
 def _merge(entries: BinnedEntries) -> tuple[Array, Array]:
     """Merge neighboring bins: value and count."""
     groups, bins = entries.count.shape
-    padding = ((0, 0), (0, -bins % _MERGED_BINS))
+    padding = ((0, 0), (0, -bins % MERGED_BINS))
     count = np.pad(entries.count, padding)
     total = np.pad(entries.count * entries.value, padding)
-    count = count.reshape(groups, -1, _MERGED_BINS).sum(axis=2)
-    total = total.reshape(groups, -1, _MERGED_BINS).sum(axis=2)
+    count = count.reshape(groups, -1, MERGED_BINS).sum(axis=2)
+    total = total.reshape(groups, -1, MERGED_BINS).sum(axis=2)
     return np.divide(total, count, np.zeros_like(total), where=count > 0), count
 
 

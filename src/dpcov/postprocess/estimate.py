@@ -68,7 +68,9 @@ class Estimate(CovarianceEstimate):
         In the columns' own units. Exactly symmetric, positive semi-definite (unless
         ``psd="none"``), and exactly zero off the support (unless ``psd="clip"``). Read-only.
     support : ndarray of bool, shape (n_columns, n_columns)
-        Which entries are kept. The diagonal always is. Read-only.
+        Which entries are kept. The diagonal always is; with the rule ``"low-rank"`` all are,
+        since factors relate all columns. Which pairs can be trusted does not depend on
+        it: see `edges`. Read-only.
     choice : Choice
         Rule and level, and the risk curve they were chosen from.
     psd : str
@@ -90,7 +92,10 @@ class Estimate(CovarianceEstimate):
 
     @property
     def level(self) -> float:
-        """The level, in standard deviations of an entry; infinite when nothing is kept."""
+        """The level, in standard deviations of an entry; infinite when nothing is kept.
+
+        With the rule ``"low-rank"``, that of the rest.
+        """
         return self.choice.level
 
     @property
@@ -126,6 +131,11 @@ class Estimate(CovarianceEstimate):
         """The standard deviations of the columns, in their own units."""
         return np.sqrt(self.covariance.diagonal())
 
+    @property
+    def released_deviations(self) -> Array:
+        """Those of the released variances, shrunk; no rule and no `psd` moved them."""
+        return np.asarray(np.sqrt(self.noise.variances) * self.release.units.scale)
+
     @cached_property
     def noise(self) -> NoiseModel:
         """The variances of the columns and of the entries of the release."""
@@ -133,12 +143,18 @@ class Estimate(CovarianceEstimate):
 
     @cached_property
     def standard_error(self) -> Array:
-        """The standard error of each released entry, in own units: privacy noise plus sampling."""
+        """The standard error of each released entry, in own units: privacy noise plus sampling.
+
+        What clipping of rows leaves uncertain is in it.
+        """
+        return self._errors(self.noise)
+
+    def _errors(self, noise: NoiseModel) -> Array:
         units = self.release.units
         result = np.empty_like(self.covariance)
         for rows in row_blocks(len(result)):
             working = units.to_working(self.covariance[rows], rows)
-            error = np.sqrt(self.noise.interval_variance(rows, working))
+            error = np.sqrt(noise.interval_variance(rows, working))
             result[rows] = units.to_own(error, rows)
         result.setflags(write=False)
         return result
@@ -148,14 +164,18 @@ class Estimate(CovarianceEstimate):
         """The correlation that this release would have shown with probability one half."""
         return smallest_detectable_correlation(self.noise)
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+    def interval(self, level: float = 0.95, *, about: str = "population") -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the entries.
 
         Parameters
         ----------
         level : float, default 0.95
-            The probability that an interval covers its entry, for rows that are about
-            Gaussian and rarely clipped.
+            The probability that an interval covers its entry.
+        about : {"population", "table"}
+            Of whom. ``"population"``: the people of whom the rows are a random sample, for rows
+            that are about Gaussian. ``"table"``: these very rows, their cells limited as
+            `Release.limits` says; shorter, since sampling is not in question, and for rows of
+            any law.
 
         Returns
         -------
@@ -163,7 +183,9 @@ class Estimate(CovarianceEstimate):
             The released entry ∓ z standard errors. Centered on the release, which is
             unbiased, and not on the shrunk estimate.
         """
-        margin = interval_width(level) * self.standard_error
+        check_choice("about", about, ("population", "table"))
+        error = self.standard_error if about == "population" else self._errors(self.noise.of_table)
+        margin = interval_width(level) * error
         released = self.release.units.to_own(self.release.matrix)
         return released - margin, released + margin
 
@@ -216,8 +238,8 @@ class Estimate(CovarianceEstimate):
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
         >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4)
-        >>> release.estimate().noise_floor == 4 * release.noise_scale.off_diagonal
-        True
+        >>> round(release.estimate().noise_floor / release.noise_scale.off_diagonal, 2)
+        4.0
         """
         return largest_of_noise(self.noise)
 
@@ -238,7 +260,7 @@ class Estimate(CovarianceEstimate):
     ) -> TrustedPairs:
         # The noise model is in working units, edges are in the columns' own. The error of the
         # estimated standard deviations is not counted.
-        deviation = np.sqrt(self.noise.variances) * self.release.units.scale
+        deviation = self.released_deviations
         unit = deviation[first] * deviation[second]
         margin = interval_width(level) * edges.standard_error
         ends = (edges.value - margin) / unit, (edges.value + margin) / unit

@@ -130,6 +130,11 @@ class CovarianceEstimate(ABC):
 
     @property
     @abstractmethod
+    def released_deviations(self) -> Array:
+        """Those that follow from the release, whatever the estimate keeps of it."""
+
+    @property
+    @abstractmethod
     def kept_correlations(self) -> csr_array:
         """The correlations of the estimate off the diagonal, without its zeros."""
 
@@ -174,7 +179,7 @@ class CovarianceEstimate(ABC):
 
     @cached_property
     def _found(self) -> dict[tuple[float, ...], Any]:
-        # Asked for by every table, picture and text of a report, at the same rate.
+        # Asked for by every table, picture and text of a page, at the same rate.
         return {}
 
     def edges(self, fdr: float = 0.1) -> Edges:
@@ -228,10 +233,15 @@ class CovarianceEstimate(ABC):
 
     @cached_property
     def correlation(self) -> Array:
-        """The correlation matrix of the estimate, with ones on its diagonal."""
+        """The correlation matrix of the estimate, with ones on its diagonal.
+
+        None is beyond ±1: where ``psd="none"`` leaves a covariance too large for its
+        variances, it is ±1.
+        """
         covariance = self._dense()
         deviation = np.sqrt(np.diag(covariance))
         result: Array = covariance / np.outer(deviation, deviation)
+        np.clip(result, -1.0, 1.0, out=result)
         np.fill_diagonal(result, 1.0)
         result.setflags(write=False)
         return result

@@ -119,9 +119,10 @@ class TrustedPairs:
     first, second : ndarray of int
         Places of the columns.
     correlation : ndarray
-        As released, before any shrinkage. Beyond ±1 where the noise is large.
+        As released, before any shrinkage. Where noise leads beyond ±1 it is ±1.
     low, high : ndarray
-        The ends of its interval.
+        The ends of its interval, no further than ±1 either. Both are the same ±1 where all
+        of it lay beyond.
     """
 
     first: npt.NDArray[np.intp]
@@ -131,6 +132,9 @@ class TrustedPairs:
     high: Array
 
     def __post_init__(self) -> None:
+        # No true correlation is lost: an interval that covers it still does.
+        for numbers in (self.correlation, self.low, self.high):
+            np.clip(numbers, -1.0, 1.0, out=numbers)
         for numbers in vars(self).values():
             numbers.setflags(write=False)
 
@@ -199,7 +203,9 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
     return dense_detectable(
         n_columns=len(noise.variances),
         n_rows=noise.n_rows,
-        noise_scale=float(np.sqrt(noise.privacy_variance(variance)) / variance),
+        noise_scale=float(
+            np.sqrt(noise.privacy_variance(variance) / variance**2 + noise.clipping.covariance)
+        ),
     )
 
 

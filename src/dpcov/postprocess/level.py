@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -18,14 +18,23 @@ import numpy.typing as npt
 from dpcov.errors import ParameterError
 from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_number
+from dpcov.postprocess.copies import Copies, copy_matrix
 from dpcov.postprocess.empirical_bayes import EmpiricalBayes, fit_prior
+from dpcov.postprocess.low_rank import LowRank, find_low_rank
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.postprocess.rules import RULES, Rule, apply_rule, find_rule
-from dpcov.postprocess.thinning import BinnedEntries, ThinnedEntries, thin
+from dpcov.postprocess.thinning import (
+    BinnedEntries,
+    ThinnedEntries,
+    bin_entries,
+    thin,
+)
 
-__all__ = ["EMPIRICAL_BAYES", "Choice", "RiskCurve", "check_level", "choose"]
+__all__ = ["EMPIRICAL_BAYES", "LOW_RANK", "Choice", "RiskCurve", "check_level", "choose"]
 
 EMPIRICAL_BAYES = "empirical-bayes"
+LOW_RANK = "low-rank"
+_LEARNED = (EMPIRICAL_BAYES, LOW_RANK)
 _NAMED_LEVELS = ("thinned", "cai-liu", "paper")
 _STEP = 0.05
 # A sparse answer keeps an unrelated pair with probability 0.13 at most.
@@ -34,6 +43,8 @@ _LOWEST_SPARSE = 1.5
 _CLEAR = 2.5
 # Prefer fewer entries when that costs less than this share of the noise of those kept.
 _NEGLIGIBLE = 0.01
+# Of the pairs: where a sparse answer keeps more, it has few zeros to lose.
+_MOSTLY_KEPT = 0.5
 
 Array = npt.NDArray[np.float64]
 Fit = Callable[[BinnedEntries, float], Array]
@@ -49,7 +60,8 @@ class RiskCurve:
         Levels, in standard deviations of an entry.
     risk : mapping of str to ndarray
         For each rule, the estimated squared error of the entries above the diagonal, less
-        that of the diagonal alone: negative is better than keeping nothing.
+        that of the diagonal alone: negative is better than keeping nothing. The level of
+        ``"low-rank"``, where it competed, is that of the rest.
     """
 
     levels: Array
@@ -73,6 +85,8 @@ class Choice:
         standardize the entries.
     curve : RiskCurve, optional
         The risk curve, when the choice was made by thinning.
+    low_rank : LowRank, optional
+        What is taken out before the rule is applied to the rest, and put back.
     """
 
     rule: str
@@ -80,10 +94,15 @@ class Choice:
     shrink: Rule | EmpiricalBayes
     threshold: float | None = None
     curve: RiskCurve | None = None
+    low_rank: LowRank | None = None
 
     @property
     def in_words(self) -> str:
         """The rule and its level, or that nothing is kept."""
+        if self.low_rank is not None:
+            rank = self.low_rank.rank
+            words = f"low rank of {rank} factor{'' if rank == 1 else 's'}"
+            return words if math.isinf(self.level) else f"{words}, the rest at {self.level:.2f} sd"
         if math.isinf(self.level):
             return "diagonal only"
         return f"{self.rule} at {self.level:.2f} sd"
@@ -118,18 +137,18 @@ def choose(
     check_level(rule=rule, level=level, gamma=gamma)
     if level == "thinned":
         return _choose_by_thinning(matrix, noise, rule, sparse=sparse)
-    name, shrink = _stated_rule(matrix, noise, rule)
     if level == "paper":
         threshold = _paper_threshold(len(matrix), noise, float(gamma or 0.0))
-        return Choice(name, threshold / noise.typical_deviation, shrink, threshold)
-    return Choice(name, _stated_level(level, len(matrix)), shrink)
+        choice = _stated_choice(matrix, noise, rule, threshold / noise.typical_deviation)
+        return replace(choice, threshold=threshold)
+    return _stated_choice(matrix, noise, rule, _stated_level(level, len(matrix)))
 
 
 def check_level(*, rule: str | Rule, level: str | float, gamma: float | None) -> None:
     """Refuse an unknown rule or level, and a gamma that is missing or out of place."""
     if not isinstance(level, (str, Real)):
         raise ParameterError(f"level must be a name or a number; got a {type(level).__name__}.")
-    if rule not in ("auto", EMPIRICAL_BAYES):
+    if rule not in ("auto", *_LEARNED):
         find_rule(rule)
     if level == "paper":
         if gamma is None:
@@ -144,12 +163,13 @@ def check_level(*, rule: str | Rule, level: str | float, gamma: float | None) ->
         _stated_level(level, 2)
 
 
-def _stated_rule(
-    matrix: Array, noise: NoiseModel, rule: str | Rule
-) -> tuple[str, Rule | EmpiricalBayes]:
+def _stated_choice(matrix: Array, noise: NoiseModel, rule: str | Rule, level: float) -> Choice:
+    if rule == LOW_RANK and len(matrix) > 1:
+        return _low_rank_choice(matrix, noise, level)
     if rule == EMPIRICAL_BAYES and len(matrix) > 1:
-        return EMPIRICAL_BAYES, fit_prior(thin(matrix, noise).whole)
-    return find_rule("hard" if rule in ("auto", EMPIRICAL_BAYES) else rule)
+        return Choice(EMPIRICAL_BAYES, level, fit_prior(bin_entries(matrix, noise)))
+    name, shrink = find_rule("hard" if rule in ("auto", *_LEARNED) else rule)
+    return Choice(name, level, shrink)
 
 
 def _stated_level(level: str | float, size: int) -> float:
@@ -170,12 +190,26 @@ def _paper_threshold(size: int, noise: NoiseModel, gamma: float) -> float:
 def _choose_by_thinning(
     matrix: Array, noise: NoiseModel, rule: str | Rule, *, sparse: bool
 ) -> Choice:
+    if len(matrix) < 2:
+        return Choice("hard", math.inf, RULES["hard"])
+    if rule == LOW_RANK:
+        return _thin_rest(matrix, noise, sparse=sparse)
+    choice = _choose_for_entries(matrix, noise, rule, sparse=sparse)
+    # A low-rank part has no zeros: a sparse answer has it only if most of them are gone anyway.
+    if rule != "auto" or (sparse and _share_kept(matrix, noise, choice.level) <= _MOSTLY_KEPT):
+        return choice
+    copies = copy_matrix(matrix, noise)
+    return choice if copies is None else _let_low_rank_compete(copies, choice, sparse=sparse)
+
+
+def _choose_for_entries(
+    matrix: Array, noise: NoiseModel, rule: str | Rule, *, sparse: bool
+) -> Choice:
+    """Let the rules compete that look at one entry at a time."""
     if rule == "auto":
         named: dict[str, Rule] = dict(RULES)
     else:
         named = {} if rule == EMPIRICAL_BAYES else dict([find_rule(rule)])
-    if len(matrix) < 2:
-        return Choice("hard", math.inf, RULES["hard"])
     entries = thin(matrix, noise)
     fits: dict[str, Fit] = {name: _fit_of_rule(shrink) for name, shrink in named.items()}
     if rule in ("auto", EMPIRICAL_BAYES):
@@ -184,14 +218,69 @@ def _choose_by_thinning(
     curves = {name: _risk_curve(entries, fit, levels) for name, fit in fits.items()}
     curve = RiskCurve(levels, {name: risk for name, (risk, _, _) in curves.items()})
     name = min(curves, key=lambda name: curves[name][0].min())
-    level = _pick_level(levels, *curves[name], slack=_NEGLIGIBLE if sparse else 0.0)
-    outstanding = _outstanding_level(len(matrix))
+    level = _pick_level(levels, *curves[name], slack=_slack(sparse=sparse))
     if level is None:
-        level = outstanding
+        level = math.inf
         name = "hard" if rule == "auto" else name
-    shrink = named[name] if name in named else fit_prior(entries.whole)
-    # What stands out by itself is kept in any case.
-    return Choice(name, min(level, outstanding), shrink, curve=curve)
+    shrink = named[name] if name in named else fit_prior(bin_entries(matrix, noise))
+    return Choice(name, _or_outstanding(level, len(matrix)), shrink, curve=curve)
+
+
+def _let_low_rank_compete(copies: Copies, choice: Choice, *, sparse: bool) -> Choice:
+    """Return the choice, or a low-rank part and a rule for the rest if that is clearly better."""
+    curves = {} if choice.curve is None else choice.curve.risk
+    matrix, noise = copies.matrix, copies.noise
+    levels = _level_grid(len(matrix), sparse=sparse)
+    fitted = _fit_of_choice(choice, copies.plain)(copies.plain.first, choice.level)
+    before, _ = copies.plain.risk(fitted)
+    fit = _fit_of_prior(fit_prior(copies.rest.first), copies.rest.first)
+    risk, error, kept = _risk_curve(copies.rest, fit, levels)
+    # There are fewer copies here than the other curves are means of: what they have of chance
+    # is taken out by the risk of the same rule.
+    shift = float(np.interp(choice.level, levels, curves[choice.rule])) - before
+    curve = RiskCurve(levels, {**curves, LOW_RANK: risk + shift})
+    best = int(np.argmin(risk))
+    if risk[best] >= before:
+        return replace(choice, curve=curve)
+    gain, doubt = copies.gain(fitted, fit(copies.rest.first, float(levels[best])))
+    if gain < _CLEAR * doubt:
+        return replace(choice, curve=curve)
+    level = _pick_level(levels, risk, error, kept, slack=_slack(sparse=sparse))
+    level = _or_outstanding(level, len(matrix))
+    return replace(_low_rank_choice(matrix, noise, level), curve=curve)
+
+
+def _thin_rest(matrix: Array, noise: NoiseModel, *, sparse: bool) -> Choice:
+    """Take the low-rank part out without asking, and choose the level of the rest."""
+    copies = copy_matrix(matrix, noise)
+    rest = thin(matrix, noise) if copies is None else copies.rest
+    levels = _level_grid(len(matrix), sparse=sparse)
+    fit = _fit_of_prior(fit_prior(rest.first), rest.first)
+    risk, error, kept = _risk_curve(rest, fit, levels)
+    level = _pick_level(levels, risk, error, kept, slack=_slack(sparse=sparse))
+    choice = _low_rank_choice(matrix, noise, _or_outstanding(level, len(matrix)))
+    return replace(choice, curve=RiskCurve(levels, {LOW_RANK: risk}))
+
+
+def _low_rank_choice(matrix: Array, noise: NoiseModel, level: float) -> Choice:
+    low_rank = find_low_rank(matrix, noise)
+    prior = fit_prior(bin_entries(matrix, noise, low_rank))
+    return Choice(LOW_RANK, level, prior, low_rank=low_rank)
+
+
+def _share_kept(matrix: Array, noise: NoiseModel, level: float) -> float:
+    entries = bin_entries(matrix, noise)
+    return float(entries.count[np.abs(entries.value) > level].sum() / entries.count.sum())
+
+
+def _slack(*, sparse: bool) -> float:
+    return _NEGLIGIBLE if sparse else 0.0
+
+
+def _or_outstanding(level: float | None, size: int) -> float:
+    """Return a level at which what stands out by itself is kept in any case."""
+    outstanding = _outstanding_level(size)
+    return outstanding if level is None else min(level, outstanding)
 
 
 def _outstanding_level(size: int) -> float:
@@ -232,6 +321,13 @@ def _fit_of_rule(shrink: Rule) -> Fit:
         return np.copysign(sizes, entries.value)
 
     return fit
+
+
+def _fit_of_choice(choice: Choice, entries: ThinnedEntries) -> Fit:
+    """Return the fit of a rule that was chosen; what it learns, it learns from these entries."""
+    if isinstance(choice.shrink, EmpiricalBayes):
+        return _fit_of_prior(fit_prior(entries.first), entries.first)
+    return _fit_of_rule(choice.shrink)
 
 
 def _fit_of_prior(prior: EmpiricalBayes, entries: BinnedEntries) -> Fit:

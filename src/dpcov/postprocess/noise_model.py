@@ -7,8 +7,9 @@ variances is stored.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,41 @@ import numpy.typing as npt
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.releases import Release
 
-__all__ = ["NoiseModel", "row_blocks"]
+__all__ = ["Clipped", "NoiseModel", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
+_PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7  # measured: see docs/methods.md
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """What clipping of rows leaves uncertain after all moments were lengthened alike.
+
+    Rows of another length may have other directions. On real tables the covariances that one
+    factor gives are off by about 0.35 (16/p)^(1/4), and variances by 0.7, of the share by which
+    the moments were too small. `covariance` and `variance` are the squares of that, relative to
+    what they are about; `factor` is that of the factor's own error.
+    """
+
+    covariance: float = 0.0
+    variance: float = 0.0
+    factor: float = 0.0
+
+    @classmethod
+    def of(cls, release: Release) -> Clipped:
+        """Return what is uncertain in a release; nothing is, if nothing is known of clipping."""
+        return cls.after(release.factor, release.factor_error, release.n_columns)
+
+    @classmethod
+    def after(cls, factor: float, factor_error: float, n_columns: int) -> Clipped:
+        """Return what is uncertain after moments were multiplied by a factor with an error."""
+        share = (factor - 1) / factor
+        error = factor_error / factor
+        uncertain = share**2 + error**2
+        pair = _PAIR_CLIPPING**2 * math.sqrt(16 / n_columns)
+        return cls(pair * uncertain, _VARIANCE_CLIPPING**2 * uncertain + error**2, error**2)
 
 
 @dataclass(frozen=True)
@@ -31,8 +62,8 @@ class NoiseModel:
     ----------
     variances : ndarray, shape (n_columns,)
         Shrunk, positive column variances.
-    n_rows : int
-        The number of rows behind the release.
+    n_rows : float
+        The number of rows behind the release; infinite for errors without those of sampling.
     off_diagonal, diagonal : float
         The sd of the privacy noise.
     signal_noise : float, default 0
@@ -40,6 +71,8 @@ class NoiseModel:
     mean_noise : ndarray, shape (n_columns,), or 0
         For each column, what a noisy mean adds to the variance of the entries of its row:
         the squared mean times the variance of its noise.
+    clipping : Clipped
+        What clipping of rows leaves uncertain, in squares of the entries.
 
     Examples
     --------
@@ -49,11 +82,12 @@ class NoiseModel:
     """
 
     variances: Array
-    n_rows: int
+    n_rows: float
     off_diagonal: float
     diagonal: float
     signal_noise: float = 0.0
     mean_noise: Array | float = 0.0
+    clipping: Clipped = field(default_factory=lambda: Clipped())
 
     def __post_init__(self) -> None:
         self.variances.setflags(write=False)
@@ -63,31 +97,63 @@ class NoiseModel:
         """Return the noise model of a release."""
         noise = release.noise_scale
         mean = np.zeros(release.n_columns) if release.mean is None else release.mean
-        mean_noise = (noise.mean * mean) ** 2
+        mean_noise = (noise.mean * mean * release.factor) ** 2
+        clipping = Clipped.of(release)
         variances = shrink_diagonal(
             np.diag(release.matrix),
             noise_scale=noise.diagonal,
             n_rows=release.n_terms,
             signal_noise=noise.signal,
             mean_noise=mean_noise,
+            clipping=clipping.variance,
         )
         return cls(
-            variances, release.n_terms, noise.off_diagonal, noise.diagonal, noise.signal, mean_noise
+            variances,
+            release.n_terms,
+            noise.off_diagonal,
+            noise.diagonal,
+            noise.signal,
+            mean_noise,
+            clipping,
         )
+
+    @property
+    def of_table(self) -> NoiseModel:
+        """The errors about the table itself: without those of sampling rows from a population."""
+        return replace(self, n_rows=math.inf)
+
+    @property
+    def _relative(self) -> float:
+        """What sampling and clipping add to the variance of a pair, in products of variances."""
+        return 1 / self.n_rows + self.clipping.covariance
+
+    @property
+    def _relative_to_entry(self) -> float:
+        """… and in squares of its covariance."""
+        return 1 / self.n_rows + self.clipping.factor
 
     def block(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return the variances of unrelated pairs: σ_i² σ_j² / n + τ² + signal (σ_i² + σ_j²).
 
-        An entry whose covariance is not zero has σ_ij² / n more: see `interval_variance`.
+        Clipping of rows adds a share of σ_i² σ_j². An entry whose covariance is not zero has
+        σ_ij² / n more: see `interval_variance`.
         """
         # The product comes first: it is the same number for (i, j) and (j, i).
         product = np.outer(self.variances[rows], self.variances[columns])
-        product /= self.n_rows
+        product *= self._relative
         product += self.off_diagonal**2
         growing = self._growing_noise()
         if growing.any():
             product += np.add.outer(growing[rows], growing[columns])
         return product
+
+    def row_sums(self, weight: Array) -> Array:
+        """Return Σ_j v_ij w_j for every row i, the diagonal counted like any other entry."""
+        growing = self._growing_noise()
+        total = weight.sum()
+        sampling = self.variances * (self.variances @ weight) * self._relative
+        constant = self.off_diagonal**2 * total + growing @ weight
+        return np.asarray(sampling + constant + growing * total)
 
     def _growing_noise(self) -> Array:
         """Return what each column adds to the variance of the entries of its row."""
@@ -99,7 +165,7 @@ class NoiseModel:
         """Return the standard errors of some entries at their estimated covariances."""
         a, b = self.variances[first], self.variances[second]
         growing = self._growing_noise()
-        sampling = (a * b + covariance**2) / self.n_rows
+        sampling = a * b * self._relative + covariance**2 * self._relative_to_entry
         privacy = self.off_diagonal**2 + growing[first] + growing[second]
         return np.asarray(np.sqrt(sampling + privacy))
 
@@ -110,7 +176,7 @@ class NoiseModel:
 
     def pair_variance(self, variance: float) -> float:
         """Return the variance of the entry of two unrelated columns of equal variance."""
-        return float(variance**2 / self.n_rows + self.privacy_variance(variance))
+        return float(variance**2 * self._relative + self.privacy_variance(variance))
 
     def signal(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return what a correlation of 1 would be in the units of the matrix: σ_i σ_j."""
@@ -130,11 +196,12 @@ class NoiseModel:
             n_rows=self.n_rows,
             signal_noise=self.signal_noise,
             mean_noise=self.mean_noise,
+            clipping=self.clipping.variance,
         )
 
     def interval_variance(self, rows: slice, covariance: Array) -> Array:
         """Return the variances of the entries of some rows at an estimated covariance."""
-        variance = self.block(rows) + covariance**2 / self.n_rows
+        variance = self.block(rows) + covariance**2 * self._relative_to_entry
         start = rows.indices(len(self.variances))[0]
         local = np.arange(len(variance))
         variance[local, start + local] = self.diagonal_variance()[rows]

@@ -107,6 +107,11 @@ class PairsEstimate(CovarianceEstimate):
         """The standard deviations of the columns, in their own units; ones for correlations."""
         return np.asarray(np.sqrt(self.covariance_sparse.diagonal()))
 
+    @property
+    def released_deviations(self) -> Array:
+        """Those that were released or stated; ones for correlations."""
+        return _deviations(self.release)
+
     @cached_property
     def kept_correlations(self) -> csr_array:
         """The correlations of the estimate off the diagonal, without its zeros."""
@@ -117,6 +122,7 @@ class PairsEstimate(CovarianceEstimate):
         apart = entries.row != entries.col
         rows, columns = entries.row[apart], entries.col[apart]
         values = entries.data[apart] / (self.deviations[rows] * self.deviations[columns])
+        np.clip(values, -1.0, 1.0, out=values)
         return coo_array((values, (rows, columns)), shape=entries.shape).tocsr()
 
     @cached_property
@@ -127,7 +133,7 @@ class PairsEstimate(CovarianceEstimate):
         --------
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(4000, 9))
-        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=1)
+        >>> release = dpcov.release_pairs(rows, epsilon=1, delta=1e-6, max_pairs=1)
         >>> len(release.estimate().eigenvalues)
         9
         """
@@ -336,6 +342,7 @@ def _repaired(correlation: csr_array, psd: str) -> csr_array:
             continue
         deviation = np.sqrt(np.diag(repaired))
         repaired /= np.outer(deviation, deviation)
+        np.clip(repaired, -1.0, 1.0, out=repaired)  # of rounding errors
         np.fill_diagonal(repaired, 1.0)
         row, column = np.nonzero(repaired)
         parts.append((repaired[row, column], members[row], members[column]))

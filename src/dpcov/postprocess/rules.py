@@ -63,7 +63,7 @@ def find_rule(rule: str | Rule) -> tuple[str, Rule]:
     if callable(rule):
         return getattr(rule, "__name__", "custom"), rule
     if not isinstance(rule, str) or rule not in RULES:
-        known = ", ".join(repr(name) for name in ("auto", *RULES, "empirical-bayes"))
+        known = ", ".join(repr(name) for name in ("auto", *RULES, "empirical-bayes", "low-rank"))
         raise ParameterError(f"rule must be one of {known}, or a function; got {rule!r}.")
     return rule, RULES[rule]
 

@@ -37,14 +37,19 @@ def shrink_entries(matrix: Array, noise: NoiseModel, choice: Choice) -> Array:
         Rule and level.
     """
     result = np.zeros_like(matrix)
-    if np.isfinite(choice.level):
+    if np.isfinite(choice.level) or choice.low_rank is not None:
         shrink = _shrinkage(noise, choice)
         for rows in row_blocks(len(matrix)):
-            # Every step is the same for (i, j) and (j, i), so symmetry is exact.
-            deviation = np.sqrt(noise.block(rows))
-            z = matrix[rows] / deviation
+            # On and above the diagonal, and mirrored: symmetry is exact.
+            columns = slice(rows.start, None)
+            deviation = np.sqrt(noise.block(rows, columns))
+            taken = 0.0 if choice.low_rank is None else choice.low_rank.block(rows, columns)
+            z = (matrix[rows, columns] - taken) / deviation
             level = _levels(choice, deviation)
-            result[rows] = shrink(z, level, noise.signal(rows) / deviation) * deviation
+            signal = noise.signal(rows, columns) / deviation
+            values = np.triu(shrink(z, level, signal) * deviation + taken)
+            result[rows, columns] += values
+            result[columns, rows] += np.triu(values, k=1).T
     np.fill_diagonal(result, noise.variances)
     return result
 

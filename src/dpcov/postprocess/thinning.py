@@ -5,7 +5,8 @@ y₂ = y − √v W / α are independent when y is Gaussian with variance v, and
 mean of y. So Σ v (t(z₁)² − 2 t(z₁) z₂), in units of each entry's own sd, is an unbiased
 estimate, up to a constant, of the squared error of any rule t applied to y₁: level and
 rule can be chosen with no privacy cost. All rules at all levels follow from one pass
-that bins z₁.
+that bins z₁. A part L that is taken out of y₁ first, and put back afterwards, is judged with
+them: (L + t)² − 2 (L + t) y₂ is L² − 2 L y₂ plus t² − 2 t (y₂ − L).
 
 References
 ----------
@@ -22,18 +23,35 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.postprocess.low_rank import LowRank
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 
-__all__ = ["BinnedEntries", "ThinnedEntries", "signal_edges", "thin"]
+__all__ = [
+    "ALPHA",
+    "INFLATION",
+    "MERGED_BINS",
+    "BinnedEntries",
+    "Part",
+    "Taken",
+    "ThinnedEntries",
+    "ThinnedSums",
+    "bin_entries",
+    "bin_index",
+    "parts",
+    "seed_of",
+    "signal_edges",
+    "standard_error",
+    "thin",
+]
 
-_ALPHA = 0.5
+ALPHA = 0.5
 _REPEATS = 8
-_INFLATION = (1.0 + _ALPHA**2) ** 0.5  # sd of y₁ in units of the sd of y
-# The variance of z₂ given z₁, averaged over the repeats: the share of y stays, that of W falls.
-_CROSS_VARIANCE = (1.0 + _ALPHA**-2 / _REPEATS) / _INFLATION**2
+INFLATION = (1.0 + ALPHA**2) ** 0.5  # sd of y₁ in units of the sd of y
 
 _MAX_GROUPS = 12
 _GROUP_WIDTH = 0.2  # of the logarithm of the signal
+
+MERGED_BINS = 4  # a sixteenth of an sd is fine enough to learn a prior
 
 # Bins: equal ones up to _LINEAR sd, then in proportion to the size.
 _LINEAR, _PER_UNIT, _PER_E_FOLD, _LARGEST = 12, 64, 32, 1e12
@@ -61,6 +79,15 @@ class BinnedEntries:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """The part of y₁ that was taken out of it: its risk, Σ v² l² and, by bins, Σ v² l."""
+
+    risk: float
+    square: float
+    mixed: Array
+
+
+@dataclass(frozen=True)
 class ThinnedEntries:
     """What is kept of the two copies: sums over the bins of the first.
 
@@ -70,15 +97,21 @@ class ThinnedEntries:
         z₁.
     weight, cross, square : ndarray, shape (groups, bins)
         Σ v, Σ v z₂ and Σ v², v being the variance of y₁.
-    whole : BinnedEntries
-        The entries themselves, before they were split.
+    bins : ndarray of int
+        Which bins these are: where all groups are empty, they are left out.
+    repeats : int
+        How many W there were.
+    taken : Taken, optional
+        What was taken out of both copies before.
     """
 
     first: BinnedEntries
     weight: Array
     cross: Array
     square: Array
-    whole: BinnedEntries
+    bins: npt.NDArray[np.intp]
+    repeats: int
+    taken: Taken | None = None
 
     def risk(self, fitted: Array) -> tuple[float, float]:
         """Return the estimated squared error of fitted values less that of zeros, and its se.
@@ -89,41 +122,53 @@ class ThinnedEntries:
             t(z₁) for each bin.
         """
         risk = np.sum(self.weight * fitted * fitted - 2.0 * self.cross * fitted)
-        variance = 4.0 * _CROSS_VARIANCE * np.sum(self.square * fitted * fitted)
-        return float(risk), float(np.sqrt(variance))
+        square = np.sum(self.square * fitted * fitted)
+        if self.taken is not None:
+            risk += self.taken.risk
+            square += self.taken.square + 2.0 * np.sum(self.taken.mixed * fitted)
+        return float(risk), standard_error(float(square), self.repeats)
+
+    def spread(self, fitted: Array) -> Array:
+        """Return fitted values of all bins, those that were left out too: see `bin_index`."""
+        result = np.zeros((len(fitted), 2 * _HALF))
+        result[:, self.bins] = fitted
+        return result
+
+
+def standard_error(square: float, repeats: int) -> float:
+    """Return the se of 2 Σ v t z₂, given Σ v² t²."""
+    # The variance of z₂ given z₁, averaged over W: the share of y stays, that of W falls.
+    cross_variance = (1.0 + ALPHA**-2 / repeats) / INFLATION**2
+    return float(np.sqrt(4.0 * cross_variance * max(0.0, square)))
+
+
+def bin_entries(matrix: Array, noise: NoiseModel, low_rank: LowRank | None = None) -> BinnedEntries:
+    """Bin the entries above the diagonal, less those of a low-rank part."""
+    edges = signal_edges(noise)
+    whole = _Accumulator(len(edges) + 1)
+    for part in parts(noise):
+        z = part.of(matrix)
+        if low_rank is not None:
+            z = z - part.of_low_rank(low_rank)
+        whole.add(np.searchsorted(edges, part.signal), z, part.signal)
+    return whole.binned(signal_unit=1.0, repeats=1)
 
 
 def thin(matrix: Array, noise: NoiseModel) -> ThinnedEntries:
     """Split the entries above the diagonal in two, several times, and sum over bins.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_columns, n_columns)
-        The released matrix. Its bytes seed the split: the same release always gives the
-        same answer.
-    noise : NoiseModel
-        The variances of its entries.
+    The bytes of the matrix seed the split: the same release always gives the same answer.
     """
     edges = signal_edges(noise)
-    whole = _Accumulator(len(edges) + 1)
-    first = _Accumulator(len(edges) + 1, "weight", "cross", "square")
-    generator = np.random.default_rng(_seed(matrix))
-    for z, v, signal in _standardized_blocks(matrix, noise):
-        group = np.searchsorted(edges, signal)
-        whole.add(group, z, signal)
+    sums = ThinnedSums(len(edges) + 1)
+    generator = np.random.default_rng(seed_of(matrix))
+    for part in parts(noise):
+        group, z = np.searchsorted(edges, part.signal), part.of(matrix)
         for _ in range(_REPEATS):
             w = generator.standard_normal(len(z))
-            z1, z2 = (z + _ALPHA * w) / _INFLATION, (z - w / _ALPHA) / _INFLATION
-            first.add(group, z1, signal, weight=v, cross=v * z2, square=v * v)
-    # The variance of y₁ is (1 + α²) v; the sums become means over the repeats.
-    factor = _INFLATION**2 / _REPEATS
-    return ThinnedEntries(
-        first=first.binned(signal_unit=_INFLATION, repeats=_REPEATS),
-        weight=first.sums["weight"] * factor,
-        cross=first.sums["cross"] * factor,
-        square=first.sums["square"] * (_INFLATION**4 / _REPEATS),
-        whole=whole.binned(signal_unit=1.0, repeats=1),
-    )
+            z1, z2 = (z + ALPHA * w) / INFLATION, (z - w / ALPHA) / INFLATION
+            sums.add(group, part, z1, z2)
+    return sums.means(_REPEATS)
 
 
 def signal_edges(noise: NoiseModel) -> Array:
@@ -143,7 +188,7 @@ class _Accumulator:
         self._signal, self._members = np.zeros((2, groups))
 
     def add(self, group: npt.NDArray[np.intp], z: Array, signal: Array, **weights: Array) -> None:
-        index = _bin_index(z)
+        index = bin_index(z)
         index += group * self.shape[1]
         for name, weight in {"value": z, "count": None, **weights}.items():
             total = self.sums[name]
@@ -160,7 +205,7 @@ class _Accumulator:
         )
 
 
-def _bin_index(values: Array) -> npt.NDArray[np.intp]:
+def bin_index(values: Array) -> npt.NDArray[np.intp]:
     """Return the bin of each value: the negative ones first, then the others."""
     size = np.abs(values)
     index = (np.minimum(size, _LINEAR) * _PER_UNIT).astype(np.intp)
@@ -172,18 +217,97 @@ def _bin_index(values: Array) -> npt.NDArray[np.intp]:
     return index
 
 
-def _standardized_blocks(matrix: Array, noise: NoiseModel) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield (z, v, signal) of the entries above the diagonal, in order, block by block."""
-    for rows in row_blocks(len(matrix)):
+@dataclass(frozen=True)
+class Part:
+    """The entries above the diagonal of some rows: where they are, v, and their signal."""
+
+    rows: slice
+    columns: slice
+    above: npt.NDArray[np.bool_]
+    variance: Array
+    signal: Array
+
+    def of(self, matrix: Array) -> Array:
+        """Return these entries of a matrix, in units of their sd."""
+        return np.asarray(matrix[self.rows, self.columns][self.above] / np.sqrt(self.variance))
+
+    def of_low_rank(self, low_rank: LowRank) -> Array:
+        """Return these entries of a low-rank part, in units of their sd."""
+        entries = low_rank.block(self.rows, self.columns)[self.above]
+        return np.asarray(entries / np.sqrt(self.variance))
+
+
+def parts(noise: NoiseModel) -> Iterator[Part]:
+    """Yield the entries above the diagonal, in order, block by block."""
+    for rows in row_blocks(len(noise.variances)):
         columns = slice(rows.start, None)
         variance = noise.block(rows, columns)
         above = np.triu(np.ones(variance.shape, dtype=bool), k=1)
         v = variance[above]
-        deviation = np.sqrt(v)
-        signal = noise.signal(rows, columns)[above] / deviation
-        yield matrix[rows, columns][above] / deviation, v, signal
+        signal = noise.signal(rows, columns)[above] / np.sqrt(v)
+        yield Part(rows, columns, above, v, signal)
 
 
-def _seed(matrix: Array) -> int:
+class ThinnedSums:
+    """Sums over the bins of z₁, of which `means` makes `ThinnedEntries`."""
+
+    def __init__(self, groups: int) -> None:
+        self._sums = _Accumulator(groups, "weight", "cross", "square", "mixed")
+        self._risk = self._square = 0.0
+        self._has_taken = False
+
+    def add(
+        self,
+        group: npt.NDArray[np.intp],
+        part: Part,
+        z1: Array,
+        z2: Array,
+        taken: Array | None = None,
+    ) -> None:
+        """Add entries of one W, less what is taken out of them."""
+        v = part.variance
+        if taken is None:
+            self._sums.add(group, z1, part.signal, weight=v, cross=v * z2, square=v * v)
+            return
+        self._has_taken = True
+        self._risk += float(np.sum(v * taken * (taken - 2.0 * z2)))
+        self._square += float(np.sum((v * taken) ** 2))
+        self._sums.add(
+            group,
+            z1 - taken,
+            part.signal,
+            weight=v,
+            cross=v * (z2 - taken),
+            square=v * v,
+            mixed=v * v * taken,
+        )
+
+    def means(self, repeats: int) -> ThinnedEntries:
+        """Return means over the repeats; the variance of y₁ is (1 + α²) v."""
+        factor, squared = INFLATION**2 / repeats, INFLATION**4 / repeats
+        bins = _occupied(self._sums.sums["count"])
+        sums = {name: total[:, bins] for name, total in self._sums.sums.items()}
+        first = self._sums.binned(signal_unit=INFLATION, repeats=repeats)
+        taken = Taken(self._risk * factor, self._square * squared, sums["mixed"] * squared)
+        return ThinnedEntries(
+            first=BinnedEntries(first.signal, first.value[:, bins], first.count[:, bins]),
+            weight=sums["weight"] * factor,
+            cross=sums["cross"] * factor,
+            square=sums["square"] * squared,
+            bins=bins,
+            repeats=repeats,
+            taken=taken if self._has_taken else None,
+        )
+
+
+def _occupied(count: Array) -> npt.NDArray[np.intp]:
+    """Return the bins to keep, in whole runs of those that are merged to fit a prior."""
+    used = np.pad(count.any(axis=0), (0, -count.shape[1] % MERGED_BINS))
+    kept = np.repeat(used.reshape(-1, MERGED_BINS).any(axis=1), MERGED_BINS)
+    return np.flatnonzero(kept[: count.shape[1]])
+
+
+def seed_of(matrix: Array) -> int:
+    """Return a seed for W: a digest of the matrix."""
     digest = hashlib.sha256(np.ascontiguousarray(matrix, dtype="<f8").data)
     return int.from_bytes(digest.digest(), "little")

@@ -22,7 +22,7 @@ from dpcov.privacy.gaussian import gaussian_delta, gaussian_scale
 
 __all__ = ["LARGEST_RANGE", "MOST_ROUNDS", "adaptive_delta", "adaptive_scale"]
 
-_CELLS = 64
+_BINS = 64
 # Five hundred correctly rounded operations: those of four rounds. More rounds, more of it.
 _UP = 2.0**-44
 _ROUNDS_OF_UP = 4
@@ -61,8 +61,8 @@ def adaptive_delta(
 
     Notes
     -----
-    Claim P13. Losses are spread from the inside of 64 cells to their ends, which keeps both
-    distributions and raises every divergence; the cells are the same for all rounds, and the
+    Claim P13. Losses are spread from the inside of 64 bins to their ends, which keeps both
+    distributions and raises every divergence; the bins are the same for all rounds, and the
     widest round fills them. Then the sum over losses of P(loss) δ(ε − loss, σ) is the
     divergence of the product. All roundings go up.
 
@@ -139,7 +139,7 @@ def _losses(ranges: tuple[float, ...], pure: tuple[float, ...]) -> list[tuple[fl
         total = _convolve(total, _spread_to_ends(width, _selection_pieces(size)))
     for size in pure:
         total = _convolve(total, _spread_to_ends(width, _pure_pieces(size, width)))
-    step = 2 * width / _CELLS
+    step = 2 * width / _BINS
     reach = len(sizes) * width * (1 - _SLIP)  # losses are rounded up
     return [(place * step - reach, mass) for place, mass in enumerate(total)]
 
@@ -166,7 +166,7 @@ def _pure_pieces(size: float, width: float) -> Pieces:
     def between(low: float, high: float) -> Piece:
         first = second = 0.0
         for loss in (-size, size):
-            # Each loss belongs to one cell: to that below it, but for the lowest end.
+            # Each loss belongs to one bin: to that below it, but for the lowest end.
             if low < loss <= high or loss == low == -width:
                 mass = 1 / (1 + math.exp(-loss))
                 first, second = first + mass, second + mass * math.exp(-loss)
@@ -176,20 +176,20 @@ def _pure_pieces(size: float, width: float) -> Pieces:
 
 
 def _spread_to_ends(width: float, between: Pieces) -> list[float]:
-    """Move the mass of each cell to its ends so that both distributions keep their mass.
+    """Move the mass of each bin to its ends so that both distributions keep their mass.
 
-    With Q the mass of the second distribution in a cell and P that of the first, masses q, Q − q
+    With Q the mass of the second distribution in a bin and P that of the first, masses q, Q − q
     at the ends a < b have e^a q + e^b (Q − q) = P; the first distribution has e^a q, e^b (Q − q).
     """
-    masses = [0.0] * (_CELLS + 1)
-    ends = [(2 * cell / _CELLS - 1) * width for cell in range(_CELLS + 1)]
-    for cell, (low, high) in enumerate(pairwise(ends)):
+    masses = [0.0] * (_BINS + 1)
+    ends = [(2 * place / _BINS - 1) * width for place in range(_BINS + 1)]
+    for place, (low, high) in enumerate(pairwise(ends)):
         first, second = between(low, high)
         # The difference cancels: what rounding may hide of it goes to the end that costs more.
         at_low = (math.exp(high) * second - first - _SLIP * first) / math.expm1(high - low)
         at_low = max(0.0, at_low)
-        masses[cell] += at_low
-        masses[cell + 1] += first - at_low
+        masses[place] += at_low
+        masses[place + 1] += first - at_low
     return masses
 
 

@@ -35,7 +35,7 @@ def compose(
     *parts: Event | Promise | _Accounted | Iterable[Event],
     delta: float | None = None,
     neighbors: Neighbors | str | None = None,
-    unit: str | None = None,
+    privacy_unit: str | None = None,
     complete: bool = False,
 ) -> ApproxDP | PureDP:
     """Return what is promised to a person who is in several releases.
@@ -50,7 +50,7 @@ def compose(
         Gaussian noise. By default epsilons and deltas add up, as promises alone allow.
     neighbors : Neighbors or str, optional
         Which tables are compared. Promises and releases know it; bare events do not.
-    unit : str, optional
+    privacy_unit : str, optional
         For bare events: the column that says whose row it is.
     complete : bool, default False
         For bare events: whether they were made for complete tables only.
@@ -108,16 +108,16 @@ def compose(
             "neighbors must be stated for bare events: 'replace', 'add-remove' or 'local'."
         )
     relation = _agreed_relation(promises, neighbors)
-    whose = _agreed_unit(promises, unit, bare=bare)
+    whose = _agreed_unit(promises, privacy_unit, bare=bare)
     complete = complete or any(promise.complete for promise in promises)
     epsilon, total = _cost(events, delta)
     if total == 0.0:
         if whose is None:
             return PureDP(epsilon, relation, complete=complete)
         raise ParameterError(
-            "A promise for all rows of one unit is stated with a delta; state delta=."
+            "A promise for all rows of one privacy unit is stated with a delta; state delta=."
         )
-    return ApproxDP(epsilon, total, relation, unit=whose, complete=complete)
+    return ApproxDP(epsilon, total, relation, privacy_unit=whose, complete=complete)
 
 
 def _cost(events: Sequence[Event], delta: float | None) -> tuple[float, float]:
@@ -182,11 +182,13 @@ def _agreed_relation(
 
 
 def _agreed_unit(
-    promises: Sequence[ApproxDP | PureDP], unit: str | None, *, bare: bool
+    promises: Sequence[ApproxDP | PureDP], privacy_unit: str | None, *, bare: bool
 ) -> str | None:
-    found = {promise.unit if isinstance(promise, ApproxDP) else None for promise in promises}
-    if bare or unit is not None:
-        found.add(unit)
+    found = {
+        promise.privacy_unit if isinstance(promise, ApproxDP) else None for promise in promises
+    }
+    if bare or privacy_unit is not None:
+        found.add(privacy_unit)
     if len(found) > 1:
         names = " and ".join(sorted("single rows" if of is None else repr(of) for of in found))
         raise ParameterError(

@@ -54,9 +54,9 @@ class Neighbors(str, Enum):
             "(zeros about the center); the number of rows is public"
         )
 
-    def in_words_of_units(self, unit: str) -> str:
-        """Return the relation for people who have all rows with one entry in column `unit`."""
-        whose = f"all rows of one {unit!r}; which rows belong together is public"
+    def in_words_of_units(self, privacy_unit: str) -> str:
+        """Return the relation for people who have all rows with one entry in a column."""
+        whose = f"all rows of one {privacy_unit!r}; which rows belong together is public"
         if self is Neighbors.ADD_REMOVE:
             return (
                 f"tables of which one has rows that add nothing in the place of {whose}, and so "
@@ -101,8 +101,8 @@ class ApproxDP(Promise):
         In [1e-300, 1).
     neighbors : Neighbors or str
         ``"replace"``, ``"add-remove"`` or ``"local"``.
-    unit : str, optional
-        The column that says whose row it is, when the promise is about all rows of one unit
+    privacy_unit : str, optional
+        The column that says whose row it is, when the promise is about all rows of one privacy unit
         together. By default it is about single rows.
     complete : bool, default False
         Whether it holds among complete tables only, since others are refused.
@@ -119,7 +119,7 @@ class ApproxDP(Promise):
     epsilon: float
     delta: float
     neighbors: Neighbors
-    unit: str | None = None
+    privacy_unit: str | None = None
     complete: bool = False
 
     if TYPE_CHECKING:  # the relation may be given by its name
@@ -129,7 +129,7 @@ class ApproxDP(Promise):
             epsilon: float,
             delta: float,
             neighbors: Neighbors | str,
-            unit: str | None = ...,
+            privacy_unit: str | None = ...,
             complete: bool = ...,
         ) -> None: ...
 
@@ -141,21 +141,21 @@ class ApproxDP(Promise):
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
-        if not (self.unit is None or isinstance(self.unit, str)):
-            raise ParameterError("unit must be the name of a column.")
+        if not (self.privacy_unit is None or isinstance(self.privacy_unit, str)):
+            raise ParameterError("privacy_unit must be the name of a column.")
         _check_complete(self.complete)
 
     def __str__(self) -> str:
         return (
             f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy"
             f"{_relation_name(self.neighbors)}"
-            f"{'' if self.unit is None else f', for all rows of one {self.unit!r}'}"
+            f"{'' if self.privacy_unit is None else f', for all rows of one {self.privacy_unit!r}'}"
         )
 
     @property
     def in_words(self) -> str:
         """What the promise means, for a reader who is not a privacy researcher."""
-        words = _in_words(self.epsilon, self.delta, self.neighbors, self.unit)
+        words = _in_words(self.epsilon, self.delta, self.neighbors, self.privacy_unit)
         return f"{words} {self.neighbors.domain_in_words}" if self.complete else words
 
     def attack_power(self, false_alarm: float) -> float:
@@ -261,11 +261,15 @@ def _relation_name(neighbors: Neighbors) -> str:
     }[neighbors]
 
 
-def _in_words(epsilon: float, delta: float, neighbors: Neighbors, unit: str | None = None) -> str:
+def _in_words(
+    epsilon: float, delta: float, neighbors: Neighbors, privacy_unit: str | None = None
+) -> str:
     factor = _three_digits_up(math.exp(epsilon)) if epsilon < 20 else f"e^{_plain(epsilon)}"
     more = f" + {_plain(delta)}" if delta > 0 else ""
-    rows = "row been another" if unit is None else "rows been others"
-    compared = neighbors.in_words if unit is None else neighbors.in_words_of_units(unit)
+    rows = "row been another" if privacy_unit is None else "rows been others"
+    compared = (
+        neighbors.in_words if privacy_unit is None else neighbors.in_words_of_units(privacy_unit)
+    )
     return (
         "Take anything that somebody may conclude about a person from this release. If they "
         f"would conclude it with probability q had that person's {rows}, they conclude "

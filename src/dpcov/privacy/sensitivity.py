@@ -15,7 +15,6 @@ __all__ = [
     "sign_sensitivity",
     "squared_cell_sensitivity",
     "squared_moment_sensitivity",
-    "squared_place_sensitivity",
     "squared_unit_sensitivity",
 ]
 
@@ -101,22 +100,6 @@ def squared_cell_sensitivity(
     else:
         most = max(high, 0) - min(low, 0)
     return columns * (rows * most) ** 2
-
-
-def squared_place_sensitivity(neighbors: Neighbors, *, rows: int = 1) -> int:
-    """Return the squared ℓ₂ sensitivity of a histogram in which a row has one place or none.
-
-    Notes
-    -----
-    Claim P25. A row that is replaced leaves one place and takes another: √2. A row of zeros
-    has no place: 1. m rows move it by at most m times as much.
-
-    Examples
-    --------
-    >>> squared_place_sensitivity(Neighbors.REPLACE, rows=3)
-    18
-    """
-    return squared_unit_sensitivity(neighbors) * rows**2
 
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:

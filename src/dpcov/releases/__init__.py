@@ -1,4 +1,4 @@
-"""What came through the door: values that are safe to save, send and print."""
+"""What was released: values that are safe to save, send and print."""
 
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.release import (
@@ -10,6 +10,7 @@ from dpcov.releases.release import (
     Release,
     cap_noise,
 )
+from dpcov.releases.saturation import BoundInUse
 
 AnyRelease = Release | PairsRelease
 
@@ -19,6 +20,7 @@ __all__ = [
     "PAIRS",
     "SECOND_MOMENT",
     "AnyRelease",
+    "BoundInUse",
     "NoiseScale",
     "PairsProvenance",
     "PairsRelease",

@@ -6,6 +6,7 @@ states is the one that its noise pays for.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from os import PathLike
 from typing import Any
 
@@ -15,6 +16,7 @@ from dpcov.columns import Units
 from dpcov.errors import CorruptFileError
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP, event_from_dict, event_to_dict
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
+from dpcov.releases.learned import Clipping, Learned
 from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
 from dpcov.releases.published import Published
@@ -60,12 +62,46 @@ def _moment_facts(release: Release) -> Facts:
             "cap": _cap_facts(made.cap),
             "center": made.center,
             "constant": made.constant,
-            "trace": made.trace,
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
         },
+        "learned": _learned_facts(release),
     }
+
+
+def _learned_facts(release: Release) -> Facts | None:
+    learned = release.learned
+    if learned is None:
+        return None
+    return {
+        "beyond_error": learned.beyond_error,
+        "clipping": asdict(learned.clipping),
+        "factor": release.factor,
+        "factor_error": release.factor_error,
+    }
+
+
+def _learned_arrays(learned: Learned | None) -> dict[str, Any]:
+    if learned is None:
+        return {name: np.empty(0, dtype=kind) for name, kind in _LEARNED.items()}
+    return {name: getattr(learned, name) for name in _LEARNED}
+
+
+def _learned_of(facts: Facts | None, arrays: Arrays) -> Facts:
+    """Return what a release takes of what was learned."""
+    if facts is None:
+        if any(arrays[name].size for name in _LEARNED):
+            raise CorruptFileError("it states limits that nobody learned")
+        return {}
+    stated = dict(facts)
+    clipping = Clipping(**stated.pop("clipping"))
+    vectors = {
+        name: arrays[name].astype(np.dtype(kind).newbyteorder("="), copy=False)
+        for name, kind in _LEARNED.items()
+    }
+    learned = Learned(clipping=clipping, beyond_error=stated.pop("beyond_error"), **vectors)
+    return {"learned": learned, **stated}
 
 
 def _moment_arrays(release: Release) -> Arrays:
@@ -73,6 +109,7 @@ def _moment_arrays(release: Release) -> Arrays:
         "matrix": release.matrix,
         "mean": np.empty(0) if release.mean is None else release.mean,
         **_unit_arrays(release),
+        **_learned_arrays(release.learned),
     }
 
 
@@ -101,6 +138,7 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
         simulated=facts["simulated"],
         units=_units_of(arrays),
         mean=arrays["mean"].astype(np.float64, copy=False) if made["constant"] else None,
+        **_learned_of(facts["learned"], arrays),
     )
     if facts["promise"] != str(release.promise):
         raise CorruptFileError("its promise is not that of its origin")
@@ -194,7 +232,7 @@ def _cap_facts(cap: Cap | None) -> Facts | None:
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:
     facts: Facts = {"epsilon": promise.epsilon, "neighbors": promise.neighbors.value}
     if isinstance(promise, ApproxDP):
-        facts |= {"delta": promise.delta, "unit": promise.unit}
+        facts |= {"delta": promise.delta, "privacy_unit": promise.privacy_unit}
     return facts
 
 
@@ -203,11 +241,20 @@ def _promise_of(facts: Facts) -> ApproxDP | PureDP:
 
 
 _UNITS = {"center": "<f8", "scale": "<f8"}
-# Schema 1 listed costs of steps instead of events, and was never published.
+_LEARNED = {
+    "lower": "<f8",
+    "upper": "<f8",
+    "beyond": "<f8",
+    "known_range": "|i1",
+    "known_center": "|i1",
+    "known_scale": "|i1",
+}
+# Schema 1 listed costs of steps instead of events, schema 2 knew nothing of learning; neither
+# was published.
 MOMENTS = Format(
     "dpcov second-moment release",
-    2,
-    {"matrix": "<f8", "mean": "<f8"} | _UNITS,
+    3,
+    {"matrix": "<f8", "mean": "<f8"} | _UNITS | _LEARNED,
     _rebuild_moments,
     lambda release: (_moment_facts(release), _moment_arrays(release)),
 )

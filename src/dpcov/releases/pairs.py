@@ -43,7 +43,7 @@ __all__ = [
 PAIRS = "pairs: noisy top-k of sign co-movements, rounded Gaussian values"
 """The name of the mechanism that releases the strongest pairs."""
 
-CENTERS = ("differences", "learned", "public")
+CENTERS = ("differences", "learned", "stated")
 _LARGE_MEAN = 0.5
 
 
@@ -58,8 +58,8 @@ class PairsProvenance:
     calibrated_for : ApproxDP
         The promise for which all noise was calibrated; among complete tables only, if
         `missing` says that others are refused.
-    center : {"differences", "learned", "public"}
-        Signs of differences of rows, about centers that were learned, or about public ones.
+    center : {"differences", "learned", "stated"}
+        Signs of differences of rows, about centers that were learned, or about stated ones.
     max_pairs : int
         How many pairs were asked for.
     selection_scale : float
@@ -192,7 +192,7 @@ class MeanSigns:
 class PairsRelease(Published):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
 
-    Made by ``dpcov.release(..., mechanism="pairs")``, or read back by `Release.load`.
+    Made by `dpcov.release_pairs`, or read back by `Release.load`.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class PairsRelease(Published):
     >>> import numpy as np, dpcov
     >>> rows = np.random.default_rng(0).normal(size=(4000, 30))
     >>> rows[:, 1] += rows[:, 0]
-    >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=5)
+    >>> release = dpcov.release_pairs(rows, epsilon=1, delta=1e-6, max_pairs=5)
     >>> release
     PairsRelease(5 of 435 pairs, 4000 rows × 30 columns, (1, 1e-06)-differential privacy, \
 replace-one neighbors)

@@ -8,6 +8,7 @@ is computed as the mechanism does it, so only the rounding of floats is allowed 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -24,13 +25,22 @@ from dpcov.privacy import (
     Selection,
     cap_epsilon,
     events_delta,
+    gaussian_scale,
     sign_sensitivity,
     squared_moment_sensitivity,
     squared_unit_sensitivity,
 )
 from dpcov.privacy.accounting import events_rho
-from dpcov.privacy.adaptive import LARGEST_RANGE
 from dpcov.privacy.zcdp import zcdp_budget
+from dpcov.releases.learned import (
+    EXCESS_REACH,
+    MOST_TAIL,
+    RADIUS_NOISE,
+    RADIUS_STEPS,
+    RADIUS_TAIL,
+    Known,
+    Learned,
+)
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.release import (
     LOCAL_CAP,
@@ -48,8 +58,8 @@ _ARITHMETIC = 1e-10
 # Scales are products and roots of a few numbers.
 _ROUNDING = 2.0**-46
 _LOGARITHMS = 1e-9  # another machine's logarithms, in the constants of a cap
-# Relative shares lie between 1e-6 and 1e6, and that of selections is at least 1e-6.
-_SMALLEST_PART, _SMALLEST_SELECTION = 1e-13, 1e-6
+_SMALLEST_PART = 0.9e-6  # the smallest share of a step
+_COUNTS = 1e-6  # scales of integer noise are rounded up
 Kind = TypeVar("Kind", Gaussian, Selection, Pure)
 
 
@@ -116,7 +126,7 @@ def _next(events: list[Event], name: str, kind: type[Kind]) -> Kind:
     return event
 
 
-def _check_relation(center: str, promise: ApproxDP | PureDP, rows_per_unit: int) -> None:
+def _check_relation(center: str, promise: ApproxDP, rows_per_unit: int) -> None:
     """Differences of rows keep one promise alone."""
     if center == "differences" and (
         promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1
@@ -164,69 +174,140 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
 def _is_plain(release: Release) -> bool:
     """Whether nothing was learned or counted that only a table can give."""
     made = release.provenance
-    nothing = (made.center, made.constant, made.trace, made.rows_per_unit)
-    unit = getattr(made.calibrated_for, "unit", None)
-    return nothing == ("public", 0, None, 1) and unit is None and release.mean is None
+    nothing = (made.center, made.constant, made.rows_per_unit, release.mean, release.learned)
+    unit = getattr(made.calibrated_for, "privacy_unit", None)
+    return nothing == ("public", 0, 1, None, None) and unit is None and release.factor == 1
 
 
 def _check_central(release: Release) -> None:
     """Compare the noise with that of the last event, on the grid on which it was drawn."""
     made = release.provenance
-    moments = _check_dense_events(made.events, made.calibrated_for.epsilon)
+    moments = _check_dense_events(release)
     if (release.mean is None) != (made.constant == 0) or (made.constant > 0) != (
         made.center == "private"
     ):
         raise CorruptFileError("its mean is not that of its origin")
-    if made.constant > 1 << made.bits or (made.constant and made.trace is not None):
+    if made.constant > 1 << made.bits:
         raise CorruptFileError("its mean is not that of its origin")
-    if (made.trace is None) == any(event.name == "trace" for event in made.events):
-        raise CorruptFileError("its trace is not that of its origin")
-    _check_relation(made.center, made.calibrated_for, made.rows_per_unit)
     if not _are_alike(release.noise_scale, _noise_of(moments, release)):
         raise CorruptFileError("its noise is not that of its events")
+    _check_spends_all(release)
 
 
-def _check_dense_events(events: tuple[Event, ...], epsilon: float) -> Gaussian:
+def _check_spends_all(release: Release) -> None:
+    """Refuse events that cost less than the promise: the mechanism leaves nothing over.
+
+    A file that keeps silent about steps that were paid for would be one.
+    """
+    promise = release.provenance.calibrated_for
+    costs = sum(_costs(release.provenance.events))
+    if isinstance(promise, ApproxDP):
+        whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta) ** -2
+        if costs < whole * (1 - _COUNTS):
+            raise CorruptFileError("its events are not those of its origin")
+
+
+def _check_dense_events(release: Release) -> Gaussian:
     """Return the event of the moments, if all are those of the mechanism, in its order."""
-    stated = [(event.name, type(event)) for event in events]
-    gaussian = [event for event in events if isinstance(event, Gaussian)]
-    selections = [event for event in events if isinstance(event, Selection)]
-    if stated != _dense_events({event.name for event in events}) or not (
-        _can_be_noise(gaussian) and _can_be_selections(selections, epsilon)
-    ):
+    left, learned = list(release.provenance.events), release.learned
+    if not all(isinstance(event, Gaussian) for event in left):
         raise CorruptFileError("its events are not those of its origin")
-    return gaussian[-1]
+    if learned is None:
+        if (release.factor, release.factor_error) != (1.0, 0.0):
+            raise CorruptFileError("its factor is not that of its origin")
+    else:
+        for name in _learning_steps(learned):
+            event = _next(left, name, Gaussian)
+            if name in ("beyond", "clipping"):
+                _check_learned_noise(event, release, learned)
+        _check_limits(release, learned)
+        _check_wanted(release, learned)
+        _check_factor(release, learned)
+    moments = _next(left, "moments", Gaussian)
+    if left or not _can_be_noise(release.provenance.events):
+        raise CorruptFileError("its events are not those of its origin")
+    return moments
 
 
-def _dense_events(taken: set[str]) -> list[tuple[str, type[Event]]]:
-    """Return what the dense mechanism does, if it does some of it."""
-    radius, scales = "radius" in taken, "scales" in taken
-    events: list[tuple[str, type[Event], bool]] = [
-        ("radius", Selection, radius),
-        ("scales", Gaussian, scales),
-        ("radius in these scales", Selection, radius and scales),
-        ("trace", Gaussian, "trace" in taken),
-        ("moments", Gaussian, True),
-    ]
-    return [(name, kind) for name, kind, is_taken in events if is_taken]
+def _learning_steps(learned: Learned) -> list[str]:
+    """Return which steps learn what is not stated, in order."""
+    center, scale = (
+        bool((known != Known.STATED).any()) for known in (learned.known_center, learned.known_scale)
+    )
+    steps = {
+        "range": center or scale,
+        "center": center,
+        "limit": center or scale,
+        "mean": center,
+        "scale": scale,
+    }
+    return [*(name for name, taken in steps.items() if taken), "beyond", "radius", "clipping"]
 
 
-def _can_be_noise(gaussian: list[Gaussian]) -> bool:
-    """Return whether shares that the door takes give this noise."""
-    costs = [(1 / event.multiplier) ** 2 for event in gaussian]
+def _check_learned_noise(event: Gaussian, release: Release, learned: Learned) -> None:
+    """Compare the noise of shares beyond limits, or of clipped rows, with that of its event."""
+    made, clipping = release.provenance, learned.clipping
+    moved = made.rows_per_unit * event.multiplier / release.n_rows
+    reach = EXCESS_REACH * made.row_norm**2  # how far an excess is measured
+    expected = (
+        {"beyond_error": (learned.beyond_error, math.sqrt(release.n_columns) * moved)}
+        if event.name == "beyond"
+        else {
+            "share_error": (clipping.share_error, math.sqrt(2) * moved),
+            "excess_error": (clipping.excess_error, math.sqrt(2) * moved * reach),
+        }
+    )
+    for stated, computed in expected.values():
+        if not math.isclose(stated, computed, rel_tol=_COUNTS):
+            raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_limits(release: Release, learned: Learned) -> None:
+    """Refuse limits beside the center: a center is learned within them, or stated within bounds."""
+    center = release.units.center
+    if not ((learned.lower <= center) & (center <= learned.upper)).all():
+        raise CorruptFileError("its limits are not those of its origin")
+
+
+def _check_wanted(release: Release, learned: Learned) -> None:
+    """Compare the share of rows that should be clipped with what public facts ask for."""
+    made = release.provenance
+    multipliers = {
+        event.name: event.multiplier for event in made.events if isinstance(event, Gaussian)
+    }
+    per_row = made.rows_per_unit / release.n_rows
+    best = RADIUS_TAIL * multipliers["moments"] * release.n_columns * per_row
+    noise = multipliers["radius"] * math.sqrt(RADIUS_STEPS) * per_row
+    wanted = min(MOST_TAIL, max(best, RADIUS_NOISE * noise))
+    if not math.isclose(learned.clipping.wanted, wanted, rel_tol=_COUNTS):
+        raise CorruptFileError("its clipping is not that of its origin")
+
+
+def _check_factor(release: Release, learned: Learned) -> None:
+    """Make up for clipping again, from what is stated."""
+    plain = replace(
+        release,
+        matrix=release.matrix / release.factor,
+        learned=None,
+        factor=1.0,
+        factor_error=0.0,
+    )
+    again = plain.lengthened(learned)
+    if not (
+        math.isclose(again.factor, release.factor, rel_tol=_COUNTS)
+        and math.isclose(again.factor_error, release.factor_error, rel_tol=_COUNTS)
+    ):
+        raise CorruptFileError("its factor is not that of its origin")
+
+
+def _can_be_noise(events: tuple[Event, ...]) -> bool:
+    """Return whether shares that can be asked for give this noise."""
+    costs = _costs(events)
     return min(costs) >= _SMALLEST_PART * sum(costs)
 
 
-def _can_be_selections(selections: list[Selection], epsilon: float) -> bool:
-    """Return whether a share that the door takes gives these ranges, computed as it does."""
-    if not selections:
-        return True
-    least = min(LARGEST_RANGE, _SMALLEST_SELECTION * epsilon / len(selections))
-    return (
-        len({event.range for event in selections}) == 1
-        and all(event.count == 1 for event in selections)
-        and least <= selections[0].range <= LARGEST_RANGE
-    )
+def _costs(events: tuple[Event, ...]) -> list[float]:
+    return [(1 / event.multiplier) ** 2 for event in events if isinstance(event, Gaussian)]
 
 
 def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
@@ -240,10 +321,9 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
         rows=made.rows_per_unit,
     )
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
-    whole = grid.unit**2 if made.trace is None else made.trace / grid.squared_norm
-    cell = whole / release.n_terms
-    mean = grid.unit / (grid.constant * release.n_terms) if grid.constant else 0.0
-    return NoiseScale(off_diagonal * cell, diagonal * cell, mean=off_diagonal * mean)
+    step = grid.unit**2 / release.n_rows * release.factor
+    mean_step = grid.unit / (grid.constant * release.n_rows) if grid.constant else 0.0
+    return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
 
 
 def _are_alike(stated: NoiseScale, expected: NoiseScale) -> bool:

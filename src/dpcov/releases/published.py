@@ -106,10 +106,8 @@ class Particulars:
         Rows are multiples of row_norm / 2^grid_bits.
     cell_bound : float, optional
         The clipping of cells behind released variances.
-    mean_cell : int, optional
-        The constant cell of a row on the grid, through which a mean was released.
-    mean_squared_norm : float, optional
-        What was released of rows that were brought to one length.
+    mean_constant : int, optional
+        The constant that each row has on the grid, through which a mean was released.
     max_pairs : int, optional
         How many pairs were asked for.
     cap : Cap, optional
@@ -119,8 +117,7 @@ class Particulars:
     signs_only: bool = False
     grid_bits: int | None = None
     cell_bound: float | None = None
-    mean_cell: int | None = None
-    mean_squared_norm: float | None = None
+    mean_constant: int | None = None
     max_pairs: int | None = None
     cap: Cap | None = None
 
@@ -201,8 +198,7 @@ class Published(ABC):
         --------
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 3))
-        >>> radius = dpcov.PrivateRadius()
-        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=radius)
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6)
         >>> {name: round(share, 2) for name, share in release.shares.items()}
         {'radius': 0.05, 'moments': 0.95}
         """
@@ -252,7 +248,7 @@ class Published(ABC):
         --------
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(4000, 3))
-        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, mechanism="pairs", max_pairs=1)
+        >>> release = dpcov.release_pairs(rows, epsilon=1, delta=1e-6, max_pairs=1)
         >>> release.estimate_options
         ('fdr', 'psd')
         """

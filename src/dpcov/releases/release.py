@@ -1,13 +1,13 @@
 """Release: noisy second moments with their noise scale and their promise.
 
-Owns the value that comes through the door. It holds nothing that was not paid for, so it
+Owns the value that is released. It holds nothing that was not paid for, so it
 is safe to save, send and print. It never sees raw rows.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_count
+from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP
+from dpcov.releases.learned import Learned
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
@@ -26,6 +27,7 @@ from dpcov.releases.published import (
     check_events,
     state_domain,
 )
+from dpcov.releases.saturation import BoundInUse, bound_in_use
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
 _MOST_BITS = 64  # far beyond any grid
 GROWING = "variance for each unit of the two variances"
 """How noise that grows with what is measured is stated."""
-CENTERS = ("public", "private", "differences")
+CENTERS = ("public", "private")
 """What second moments are about."""
 
 
@@ -119,13 +121,10 @@ class Provenance:
         complete tables only, if `missing` says that others are refused.
     cap : Cap, optional
         The constants of the mechanism, for cap reports and for them alone.
-    center : {"public", "private", "differences"}
-        Moments about stated centers, about a mean that was released with them, or of
-        differences of rows.
+    center : {"public", "private"}
+        Moments about stated centers, or about a mean that was released with them.
     constant : int, default 0
         For a private center: the constant cell of a row on the grid.
-    trace : float, optional
-        For rows that were brought to a sphere: the released mean of their squared norms.
     missing : Missing
         What was done with missing cells.
     rows_per_unit : int, default 1
@@ -142,7 +141,6 @@ class Provenance:
     cap: Cap | None = None
     center: str = "public"
     constant: int = 0
-    trace: float | None = None
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
     events: tuple[Event, ...] = ()
@@ -154,8 +152,6 @@ class Provenance:
         check_choice("center", self.center, CENTERS)
         check_count("constant", self.constant, low=0)
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
-        if self.trace is not None:
-            check_scale("trace", self.trace)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
         check_events(self.events)
@@ -190,6 +186,12 @@ class Release(Published):
         What working units are: z = (x − center) / scale.
     mean : ndarray, shape (n_columns,), optional
         The noisy mean in working units, for a private center. Read-only.
+    learned : Learned, optional
+        What was learned of the table before its moments: the limits of its cells, and how many
+        rows were clipped. None if nothing was.
+    factor, factor_error : float
+        By what the clipped moments were multiplied to make up for clipping, and the error of
+        that: 1 and 0 if nothing was learned.
 
     Examples
     --------
@@ -201,16 +203,23 @@ class Release(Published):
     >>> release.matrix.shape
     (3, 3)
     >>> round(release.noise_scale.off_diagonal, 5)
-    0.00422
+    0.00465
     """
 
     matrix: npt.NDArray[np.float64]
     noise_scale: NoiseScale
     provenance: Provenance
     mean: npt.NDArray[np.float64] | None = None
+    learned: Learned | None = None
+    factor: float = 1.0
+    factor_error: float = 0.0
 
     def __post_init__(self) -> None:
         Published.__post_init__(self)
+        if self.learned is not None and len(self.learned.lower) != len(self.columns):
+            raise ParameterError("learned must have one number for each column.")
+        check_number("factor", self.factor, low=1.0, high=2.0, open_low=False, open_high=False)
+        check_scale("factor_error", self.factor_error, or_zero=True)
         size = len(self.columns)
         self._check_mean(size)
         if self.matrix.shape != (size, size) or self.matrix.dtype != np.float64:
@@ -230,8 +239,64 @@ class Release(Published):
 
     @property
     def n_terms(self) -> int:
-        """The number of rows, or of differences of rows, in the average."""
-        return self.n_rows // 2 if self.provenance.center == "differences" else self.n_rows
+        """The number of rows in the average: all of them."""
+        return self.n_rows
+
+    @property
+    def bound_in_use(self) -> BoundInUse:
+        """What share of the bound on row norms is in use, with its standard error.
+
+        The mean squared norm of the rows, clipped and about the centers of `units`, over
+        row_norm². Near 1 nearly all rows are as long as the bound allows, and most were clipped.
+        Far below, a smaller bound would have needed less noise.
+
+        Returns
+        -------
+        BoundInUse
+            With `value` and `standard_error`.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(20_000, 3))
+        >>> used = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=2.0).bound_in_use
+        >>> abs(used.value - 0.25) < 0.01, used.standard_error < 0.001
+        (True, True)
+        """
+        return bound_in_use(self)
+
+    @property
+    def limits(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
+        """The lower and upper limits of the cells of each column, if they were learned.
+
+        The covariance is that of the table with its cells limited to them.
+        """
+        return None if self.learned is None else (self.learned.lower, self.learned.upper)
+
+    def lengthened(self, learned: Learned) -> Release:
+        """Return the release with what clipping took away made up for. Costs no privacy.
+
+        Clipped rows have a mean squared norm that is too small by a known excess. All moments
+        are multiplied by one factor, which is right where rows of all lengths have alike
+        directions; `NoiseModel` allows for the rest.
+        """
+        excess, error = learned.clipping.likely_excess(self.provenance.row_norm)
+        found = float(np.trace(self.matrix))
+        found += 0.0 if self.mean is None else float(self.mean @ self.mean)
+        whole = max(found, excess, error)
+        factor, noise = 1 + excess / whole, self.noise_scale
+        return replace(
+            self,
+            matrix=self.matrix * factor,
+            noise_scale=replace(
+                noise,
+                off_diagonal=noise.off_diagonal * factor,
+                diagonal=noise.diagonal * factor,
+            ),
+            learned=learned,
+            factor=factor,
+            factor_error=error / whole,
+        )
 
     @property
     def location(self) -> npt.NDArray[np.float64]:
@@ -276,8 +341,7 @@ class Release(Published):
         made = self.provenance
         return Particulars(
             grid_bits=made.bits,
-            mean_cell=made.constant or None,
-            mean_squared_norm=made.trace,
+            mean_constant=made.constant or None,
             cap=made.cap,
         )
 
@@ -294,10 +358,13 @@ class Release(Published):
 
         Parameters
         ----------
-        rule : {"auto", "hard", "soft", "scad", "adaptive-lasso", "empirical-bayes"} or callable
-            How entries off the diagonal are shrunk. ``"auto"`` lets the rules compete when
-            `level` is ``"thinned"``, and is ``"hard"`` otherwise. Your own function takes
-            sizes and a level, both in standard deviations, and returns the shrunk sizes.
+        rule : str or callable
+            How entries off the diagonal are shrunk: ``"hard"``, ``"soft"``, ``"scad"``,
+            ``"adaptive-lasso"`` or ``"empirical-bayes"``, one by one; or ``"low-rank"``, by a
+            few factors that relate all columns, and the rest by ``"empirical-bayes"``.
+            ``"auto"`` lets the rules compete when `level` is ``"thinned"``, and is ``"hard"``
+            otherwise. Your own function takes sizes and a level, both in standard
+            deviations, and returns the shrunk sizes.
         level : {"thinned", "cai-liu", "paper"} or float
             How far an entry must stand out to be kept: chosen from the release alone by
             thinning; Cai and Liu's 2 √(log p) standard deviations; the paper's threshold,
@@ -306,7 +373,9 @@ class Release(Published):
             The paper's γ, for ``level="paper"``.
         sparse : bool, default True
             Whether thinning must choose a level of at least 1.5, which leaves few entries.
-            If not, dense answers compete too, with the posterior mean under a learned prior.
+            Where more than half of the pairs are kept even so, there is little to be sparse
+            about: then ``"low-rank"``, which has no zeros, competes as well, and what is
+            sparse is the rest. If not, dense answers compete in any case.
         psd : {"sparse", "clip", "none"}
             The nearest positive semi-definite matrix with the same zeros; negative
             eigenvalues set to zero, as the paper does, which fills in zeros; or neither.

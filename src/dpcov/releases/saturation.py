@@ -1,50 +1,83 @@
-"""Saturation: a release that shows that its bound clipped nearly everything.
+"""Saturation: how much of its bound on row norms a release uses, and a warning when it is all.
 
-Owns that warning. It reads the release alone, so it costs no privacy.
+Owns both. They read the release alone, so they cost no privacy.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcov.errors import SaturationWarning
-from dpcov.releases.release import Release
 
-__all__ = ["warn_of_saturation"]
+if TYPE_CHECKING:
+    from dpcov.releases.release import Release
 
-_NEARLY = 0.97
-_SHARP = 0.005  # with more noise than this, a trace near the bound says nothing
+__all__ = ["BoundInUse", "bound_in_use", "warn_of_saturation"]
+
+# Rows that are not clipped rarely use as much; two errors below is still far more than usual.
+_NEARLY, _AT_LEAST = 0.9, 0.8
+_UNKNOWN = 0.25  # with a larger error than this, nothing can be told
+
+
+@dataclass(frozen=True)
+class BoundInUse:
+    """The mean squared norm of clipped rows, as a share of what the bound allows.
+
+    Parameters
+    ----------
+    value : float
+        An unbiased estimate of it, which noise may bring below 0 or above 1. The truth is 1 when
+        all rows are as long as the bound, as when all were clipped to it.
+    standard_error : float
+        The sd of the noise of `value`, with independent noise of the variances.
+    """
+
+    value: float
+    standard_error: float
+
+
+def bound_in_use(release: Release) -> BoundInUse:
+    """Return what share of its bound a release uses; see `Release.bound_in_use`."""
+    noise, bound = release.noise_scale, release.provenance.row_norm**2
+    # Of the rows as they were clipped, before what that took away was made up for.
+    diagonal = np.diag(release.matrix) / release.factor
+    # About zero instead of the mean; the square of a noisy mean was made unbiased before.
+    total = float(diagonal.sum())
+    if release.mean is not None:
+        total += float(release.mean @ release.mean) - release.n_columns * noise.mean**2
+    growing = 4 * noise.signal * float(np.maximum(diagonal, 0).sum())
+    error = math.sqrt(release.n_columns * (noise.diagonal / release.factor) ** 2 + growing)
+    return BoundInUse(total / bound, error / bound)
 
 
 def warn_of_saturation(release: Release) -> None:
-    """Warn when the mean squared norm of the clipped rows is nearly the largest possible.
+    """Warn when nearly all of the bound is in use, if that can be told.
 
     Examples
     --------
     >>> import dpcov
-    >>> rows = np.random.default_rng(0).normal(size=(20_000, 5))
+    >>> rows = np.random.default_rng(0).normal(size=(2800, 25))
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=0.5)
     >>> caught[0].category.__name__
     'SaturationWarning'
     """
-    made = release.provenance
-    if made.trace is not None:
+    used = release.bound_in_use
+    if used.standard_error > _UNKNOWN or used.value <= _NEARLY:
         return
-    trace = float(np.trace(release.matrix))
-    trace += 0.0 if release.mean is None else float(release.mean @ release.mean)
-    noise = release.noise_scale.diagonal * math.sqrt(release.n_columns)
-    bound = made.row_norm**2
-    if noise < _SHARP * bound and trace - 2 * noise > _NEARLY * bound:
+    if used.value - 2 * used.standard_error >= _AT_LEAST:
         warnings.warn(
-            f"Nearly all rows are as long as row_norm = {made.row_norm:g} allows: most were "
-            "clipped to it, and variances are too small. This was read from the release, for "
-            "free. Unless all rows are meant to have this norm, state a larger row_norm from "
-            "knowledge, or use dpcov.PrivateRadius().",
+            f"Nearly all rows are as long as row_norm = {release.provenance.row_norm:g} allows: "
+            f"their mean squared norm is {used.value:.2f} ± {used.standard_error:.2g} of its "
+            "square. Most were clipped to it, and variances are too small, unless all rows are "
+            "meant to have this norm. This was read from the release, for free. State a larger "
+            "row_norm from knowledge, or none, to have it learned.",
             SaturationWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

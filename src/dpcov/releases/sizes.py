@@ -1,8 +1,8 @@
 """How large the numbers of a release can be.
 
-Owns these ranges. The door takes norms from 1e-20 to 1e20, and everything that is released
-follows from them; a file that states others was not written by it. Within the ranges no
-product that checks a promise is rounded to a subnormal number, or to infinity.
+Owns these ranges. `dpcov.release` takes norms from 1e-20 to 1e20, and everything that is
+released follows from them; a file that states others was not written by it. Within the ranges
+no product that checks a promise is rounded to a subnormal number, or to infinity.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["MOST_ROWS", "MOST_ROWS_PER_UNIT", "check_norm", "check_scale", "chec
 MOST_ROWS = 1 << 62
 """More rows than any sum has room for."""
 MOST_ROWS_PER_UNIT = 10**6
-"""What the door takes."""
+"""What `dpcov.release` takes."""
 
 _SMALLEST_NORM, _LARGEST_NORM = 1e-20, 1e20
 # Variances of variances are their fourth powers.
@@ -29,7 +29,7 @@ _FARTHEST = 1e240  # of what a caller stated, in units that a caller stated
 
 
 def check_norm(name: str, value: object) -> float:
-    """Return a clipping norm or the bound of a cell, if the door takes it.
+    """Return a clipping norm or the bound of a cell, if `dpcov.release` takes it.
 
     Examples
     --------

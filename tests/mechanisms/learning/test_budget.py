@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.learning.budget import MOMENTS, default_shares, plan_learning, steps_needed
+from dpcov.mechanisms.learning.budget import MOMENTS, default_shares, split_budget, steps_needed
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.privacy import ApproxDP, events_delta, gaussian_scale
 
@@ -27,38 +27,46 @@ def facts(**some):
     st.floats(0.05, 10),
     st.floats(1e-12, 1e-3),
     st.fixed_dictionaries(
-        {}, optional={step: st.floats(1e-5, 0.12) for step in default_shares(1, 1)}
+        {}, optional={step: st.floats(1e-5, 0.1) for step in default_shares(1, 1)}
     ),
 )
 def test_all_steps_together_pay_for_the_promise_and_hardly_less(epsilon, delta, shares):
-    plan = plan_learning(ApproxDP(epsilon, delta, "replace"), Stated.nothing(3), shares=shares)
+    promise = ApproxDP(epsilon, delta, "replace")
+    budget = split_budget(promise, Stated.nothing(3), shares=shares)
     whole = Fraction(gaussian_scale(epsilon=epsilon, delta=delta))
-    spent = sum(1 / Fraction(multiplier) ** 2 for multiplier in plan.multipliers.values())
+    spent = sum(1 / Fraction(multiplier) ** 2 for multiplier in budget.multipliers.values())
     assert (1 - Fraction(1, 10**12)) / whole**2 <= spent <= 1 / whole**2
-    events = [*plan.events, plan.event(MOMENTS)]
+    events = [*budget.events, budget.event(MOMENTS)]
     assert events_delta(events, epsilon=epsilon) <= delta * (1 + 1e-9)
 
 
+LENGTHS = ["radius", "clipping", MOMENTS]
+
+
 def test_only_steps_that_are_needed_cost_anything():
-    bounds = {"lower": np.zeros(2), "upper": np.ones(2)}
-    assert steps_needed(facts(**bounds)) == [
-        "center", "limit", "mean", "scale", "beyond", "radius", MOMENTS,
-    ]  # fmt: skip
+    all_steps = ["range", "center", "limit", "mean", "scale", "beyond", *LENGTHS]
+    assert steps_needed(facts()) == all_steps
+    # Bounds that a person states are wide: ranges within them are learned, too.
+    assert steps_needed(facts(lower=np.zeros(2), upper=np.ones(2))) == all_steps
     known = facts(center=np.zeros(2), scale=np.ones(2))
-    assert steps_needed(known) == ["beyond", "radius", MOMENTS]
+    assert steps_needed(known) == ["beyond", *LENGTHS]
     assert steps_needed(facts(center=np.zeros(2))) == [
-        "range", "limit", "scale", "beyond", "radius", MOMENTS,
+        "range", "limit", "scale", "beyond", *LENGTHS,
     ]  # fmt: skip
-    all_steps = plan_learning(PROMISE, facts()).multipliers[MOMENTS]
-    assert plan_learning(PROMISE, known).multipliers[MOMENTS] < all_steps
+    assert steps_needed(facts(scale=np.ones(2))) == [
+        "range", "center", "limit", "mean", "beyond", *LENGTHS,
+    ]  # fmt: skip
+    most = split_budget(PROMISE, facts()).multipliers[MOMENTS]
+    some = split_budget(PROMISE, known).multipliers[MOMENTS]
+    assert some < most
 
 
 def test_a_stated_share_changes_that_step_and_the_moments():
-    plain = plan_learning(PROMISE, facts()).multipliers
-    plan = plan_learning(PROMISE, facts(), shares={"center": 0.24}).multipliers
-    assert plan["center"] == pytest.approx(plain["center"] / 2)
-    assert plan[MOMENTS] > plain[MOMENTS]
-    assert {step for step in plan if plan[step] == plain[step]} == set(plan) - {"center", MOMENTS}
+    plain = split_budget(PROMISE, facts()).multipliers
+    own = split_budget(PROMISE, facts(), shares={"center": 0.24}).multipliers
+    assert own["center"] == pytest.approx(plain["center"] / 2)
+    assert own[MOMENTS] > plain[MOMENTS]
+    assert {step for step in own if own[step] == plain[step]} == set(own) - {"center", MOMENTS}
 
 
 @pytest.mark.parametrize(
@@ -68,19 +76,20 @@ def test_a_stated_share_changes_that_step_and_the_moments():
         ({"moments": 0.5}, "mapping that names range"),
         ([0.1], "mapping that names range"),
         ({"center": 0.0}, "share of center"),
+        ({"clipping": 0.0}, "share of clipping"),
         ({"center": True}, "share of center"),
         ({"center": 0.5, "limit": 0.4}, "must leave 0.1"),
     ],
 )
 def test_impossible_shares_are_refused(shares, message):
     with pytest.raises(ParameterError, match=message):
-        plan_learning(PROMISE, facts(), shares=shares)
+        split_budget(PROMISE, facts(), shares=shares)
 
 
 def test_noise_without_room_is_refused_before_a_row_is_read():
     tiny = ApproxDP(1e-6, 1e-300, "replace")
     with pytest.raises(ParameterError, match="beyond 64-bit"):
-        plan_learning(tiny, Stated.nothing(1000), rows_per_unit=10**6)
+        split_budget(tiny, Stated.nothing(1000), rows_per_unit=10**6)
 
 
 @pytest.mark.parametrize(
@@ -90,9 +99,14 @@ def test_noise_without_room_is_refused_before_a_row_is_read():
         ({"lower": np.full(2, np.nan)}, "lower must be below"),
         ({"center": np.array([np.inf, 0.0])}, "finite"),
         ({"scale": np.array([0.0, 1.0])}, "positive"),
+        ({"scale": np.array([-1.0, 1.0])}, "positive"),
         ({"scale": np.array([1.0])}, "one number"),
         ({"lower": np.zeros(2), "center": np.array([-1.0, 1.0])}, "within the bounds"),
         ({"upper": np.array([1e200, 1.0])}, "at most"),
+        ({"upper": np.array([1e-250, 1.0])}, "zero or at least"),
+        ({"lower": np.array([-1e-250, 1.0])}, "zero or at least"),
+        ({"center": np.array([5e-324, 1.0])}, "zero or at least"),
+        ({"scale": np.array([1e-101, 1.0])}, "at least"),
     ],
 )
 def test_impossible_facts_are_refused(bad, message):

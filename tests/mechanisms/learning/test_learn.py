@@ -3,11 +3,15 @@
 import dask.array as da
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.learning.budget import plan_learning
+from dpcov.mechanisms.learning import stated as stated_facts
+from dpcov.mechanisms.learning.budget import split_budget
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import Tuning
@@ -25,28 +29,38 @@ ROWS = np.random.default_rng(0).lognormal(size=(3001, 4)) * [1.0, -1e9, 1e-6, 50
 NAN = np.nan
 
 
-def learned_from(source, facts=None, engine=None, missing=Missing.REFUSE, **tuning):
+def learned_from(source, facts=None, engine=None, missing=Missing.REFUSE, seed=9, **tuning):
     facts = Stated.nothing(4) if facts is None else facts
+    promise = ApproxDP(3.0, 1e-6, "replace")
     return learn(
         source,
         facts,
-        plan_learning(ApproxDP(3.0, 1e-6, "replace"), facts),
+        split_budget(promise, facts),
         missing=missing,
         engine=engine or SerialEngine(),
-        stream=RandomStream.from_seed(9),
+        stream=RandomStream.from_seed(seed),
         tuning=Tuning(**tuning),
     )
 
 
+ALL = Stated(
+    lower=np.full(4, -np.inf),
+    upper=np.array([np.inf, np.inf, np.inf, 500.0]),
+    center=np.array([1.6, -1.6e9, 1.6e-6, 80.0]),
+    scale=np.array([2.0, 2e9, 2e-6, 100.0]),
+)
+
+
 @pytest.mark.claim("P7")
+@pytest.mark.parametrize("stated", [{}, {"facts": ALL}], ids=["nothing", "all"])
 @pytest.mark.parametrize("parts", [2, 5])
-def test_pieces_and_blocks_are_not_seen(parts, monkeypatch):
-    whole = learned_from(open_table(ROWS))
+def test_pieces_and_blocks_are_not_seen(parts, stated, monkeypatch):
+    whole = learned_from(open_table(ROWS), **stated)
     engine = DaskEngine(ThreadScheduler(), parts=parts)
-    assert same(learned_from(open_table(ROWS), engine=engine), whole)
+    assert same(learned_from(open_table(ROWS), engine=engine, **stated), whole)
     for kernel in (CellKernel, NormBinsKernel):
         monkeypatch.setattr(kernel, "block_rows", 97)
-    assert same(learned_from(open_table(ROWS)), whole)
+    assert same(learned_from(open_table(ROWS), **stated), whole)
 
 
 @pytest.mark.claim("P7")
@@ -64,17 +78,49 @@ def test_what_is_stated_is_used_and_marked():
         center=np.array([NAN, NAN, NAN, 80.0]),
         scale=np.array([NAN, NAN, 2e-6, 70.0]),
     )
-    reading, found, events = learned_from(open_table(ROWS), facts)
+    lesson = learned_from(open_table(ROWS), facts)
+    reading, found = lesson.reading, lesson.learned
     assert found.known_range.tolist() == [Known.STATED, Known.LEARNED, Known.LEARNED, Known.STATED]
     assert found.known_center.tolist() == [Known.LEARNED] * 3 + [Known.STATED]
     assert found.known_scale.tolist() == [Known.LEARNED] * 2 + [Known.STATED] * 2
-    assert found.center[3] == 80.0
-    assert found.scale[2:].tolist() == [2e-6, 70.0]
+    assert reading.center[3] == 80.0
+    assert reading.scale[2:].tolist() == [2e-6, 70.0]
     assert (found.lower >= facts.lower).all()
     assert (found.upper <= facts.upper).all()
-    assert reading.scale is found.scale
-    names = ["range", "center", "limit", "mean", "scale", "beyond", "radius"]
-    assert [event.name for event in events] == names
+    assert np.array_equal(reading.lower, found.lower)
+    assert np.array_equal(reading.upper, found.upper)
+    names = ["range", "center", "limit", "mean", "scale", "beyond", "radius", "clipping"]
+    assert [event.name for event in lesson.events] == names
+
+
+def test_what_is_stated_of_all_columns_is_how_they_are_read():
+    lesson = learned_from(open_table(ROWS), ALL)
+    for name in ("center", "scale"):
+        assert np.array_equal(getattr(lesson.reading, name), getattr(ALL, name))
+    for known in ("range", "center", "scale"):
+        assert (getattr(lesson.learned, f"known_{known}") == Known.STATED).all()
+    assert [event.name for event in lesson.events] == ["beyond", "radius", "clipping"]
+    squared = (lesson.reading.read(ROWS) ** 2).sum(axis=1)
+    clipping = lesson.learned.clipping
+    longer = (squared > lesson.row_norm**2).mean()
+    assert clipping.share == pytest.approx(longer, abs=5 * clipping.share_error)
+
+
+@pytest.mark.parametrize("facts", [None, ALL], ids=["nothing", "all"])
+def test_the_rows_are_read_twice(facts):
+    source = _Counted(open_table(ROWS))
+    learned_from(source, facts)
+    assert source.readings == 2
+
+
+class _Counted:
+    def __init__(self, source):
+        self._source, self.readings = source, 0
+        self.columns, self.n_rows = source.columns, source.n_rows
+
+    def blocks(self, size):
+        self.readings += 1
+        return self._source.blocks(size)
 
 
 def test_missing_cells_are_refused_or_count_for_nothing():
@@ -82,26 +128,77 @@ def test_missing_cells_are_refused_or_count_for_nothing():
     rows[::3, 0] = NAN
     with pytest.raises(MissingValueError):
         learned_from(open_table(rows))
-    _, found, _ = learned_from(open_table(rows), missing=Missing.CENTER)
-    _, complete, _ = learned_from(open_table(ROWS))
+    found = learned_from(open_table(rows), missing=Missing.CENTER).learned
+    complete = learned_from(open_table(ROWS)).learned
     assert found.upper[0] == pytest.approx(complete.upper[0], rel=0.5)
 
 
 def test_a_table_of_nothing_but_gaps_is_learned_from_without_a_word():
     rows = np.full((200, 4), NAN)
-    _, found, _ = learned_from(open_table(rows), missing=Missing.CENTER)
-    assert np.isfinite(found.scale).all()
+    lesson = learned_from(open_table(rows), missing=Missing.CENTER)
+    assert np.isfinite(lesson.reading.scale).all()
+    assert lesson.row_norm > 0
+    clipping = lesson.learned.clipping
+    assert abs(clipping.share) < 6 * clipping.share_error
+    assert abs(clipping.excess) < 6 * clipping.excess_error
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e15, 1e90])
-@pytest.mark.parametrize("width", [1e-3, 1.0, 1e80])
+@pytest.mark.parametrize("offset", [0.0, 1e-100, 1e15, 1e90])
+@pytest.mark.parametrize("width", [1e-100, 1e-3, 1.0, 1e80])
 def test_bounds_of_every_size_are_learned_within(offset, width):
     lower, upper = np.full(4, offset), np.full(4, max(offset + width, np.nextafter(offset, np.inf)))
     facts = Stated(lower=lower, upper=upper, center=np.full(4, NAN), scale=np.full(4, NAN))
     rows = lower + (upper - lower) * np.random.default_rng(1).random((300, 4))
-    _, found, _ = learned_from(open_table(rows), facts)
+    found = learned_from(open_table(rows), facts).learned
     assert (found.lower >= lower).all()
     assert (found.upper <= upper).all()
+
+
+SIZES = [0.0] + [sign * 10.0**e for sign in (-1, 1) for e in (-100, -50, -13, 0, 15, 16, 50, 100)]
+ANY_CELL = st.sampled_from([*SIZES, NAN, np.inf, -np.inf, 5e-324, 1e-320, -1e300, 1.7e308])
+
+
+@st.composite
+def column_facts(draw):
+    ends = sorted([draw(st.sampled_from(SIZES)), draw(st.sampled_from(SIZES))])
+    ends[1] = np.nextafter(ends[1], np.inf) if ends[0] == ends[1] != 1e100 else ends[1]
+    lower = draw(st.sampled_from([ends[0], -np.inf]))
+    upper = draw(st.sampled_from([ends[1], np.inf]))
+    center = draw(
+        st.sampled_from([NAN, float(np.clip(draw(st.sampled_from(SIZES)), lower, upper))])
+    )
+    scale = draw(st.sampled_from([NAN, 1e-100, 1.0, 1e100]))
+    usual = lower < upper and not 0 < abs(upper) < 1e-100
+    return (lower, upper, center, scale) if usual else (-np.inf, np.inf, NAN, scale)
+
+
+@pytest.mark.claim("P23")
+@given(
+    st.lists(column_facts(), min_size=2, max_size=2),
+    hnp.arrays(float, (3, 2), elements=ANY_CELL),
+    st.sampled_from([1e-3, 1.0, 100.0]),
+    st.integers(0, 2**32),
+)
+def test_no_cells_and_no_noise_are_refused_or_warned_of(columns, rows, epsilon, seed):
+    lower, upper, center, scale = np.array(columns).T
+    facts = Stated(lower=lower, upper=upper, center=center, scale=scale)
+    budget = split_budget(ApproxDP(epsilon, 1e-6, "add-remove"), facts, rows_per_unit=9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated_facts, "ruler_bits", lambda n_columns: 3)  # faster
+        lesson = learn(
+            open_table(rows),
+            facts,
+            budget,
+            missing=Missing.CENTER,
+            engine=SerialEngine(),
+            stream=RandomStream.from_seed(seed),
+        )
+    reading = lesson.reading
+    assert (facts.lower <= reading.lower).all()
+    assert (reading.lower <= reading.center).all()
+    assert (reading.center <= reading.upper).all()
+    assert (reading.upper <= facts.upper).all()
+    assert np.array_equal(reading.units.scale, reading.scale)
 
 
 def test_other_columns_streams_and_empty_tables_are_refused():
@@ -111,6 +208,20 @@ def test_other_columns_streams_and_empty_tables_are_refused():
         learned_from(_Rows(0))
     with pytest.raises(InputError, match="read only once"):
         learned_from(_Rows(None))
+
+
+@pytest.mark.claim("P23")
+@pytest.mark.parametrize(("facts", "paid"), [(Stated.nothing(4), ALL), (ALL, Stated.nothing(4))])
+def test_a_budget_for_other_steps_is_refused_before_a_row_is_read(facts, paid):
+    with pytest.raises(ParameterError, match="other steps"):
+        learn(
+            _Rows(9),
+            facts,
+            split_budget(ApproxDP(3.0, 1e-6, "replace"), paid),
+            missing=Missing.REFUSE,
+            engine=SerialEngine(),
+            stream=RandomStream.from_seed(9),
+        )
 
 
 class _Rows:
@@ -123,8 +234,10 @@ class _Rows:
         pytest.fail("read a row")
 
 
-def test_constants_beyond_what_is_planned_for_are_refused():
-    with pytest.raises(ParameterError, match="planned for"):
+def test_constants_beyond_what_the_budget_is_checked_for_are_refused():
+    with pytest.raises(ParameterError, match="checked for"):
         Tuning(center_steps=17)
-    with pytest.raises(ParameterError, match="planned for"):
+    with pytest.raises(ParameterError, match="checked for"):
         Tuning(cell_steps=1 << 13)
+    with pytest.raises(ParameterError, match="checked for"):
+        Tuning(radius_steps=17)

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from dpcov.columns.missing import Missing
 from dpcov.errors import MissingValueError, ParameterError, SensitiveDataError
 from dpcov.exact.ruler import Ruler
-from dpcov.sensitive.sums.cell_counts import CellKernel
+from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel
 
 ORIGIN = np.array([0.0, 10.0, -3.0])
 RULER = Ruler(ORIGIN, np.array([40, 40, 7]), 6)
@@ -102,6 +102,36 @@ def test_sums_are_those_of_a_function_of_bins():
 
     assert count(rows).sums(nearest, COLUMNS).tolist() == [5, 12 + 11 + 10, 8]
     assert count(rows).sums(nearest, np.array([2])).tolist() == [8]
+
+
+def test_only_bins_of_the_columns_that_are_asked_are_looked_at():
+    seen = []
+
+    def watched(columns, index):
+        seen.append((set(columns.tolist()), index.tolist()))
+        return index
+
+    count(np.full((2, 3), 5.0)).sums(watched, np.array([2, 0]))
+    places = RULER.index(np.full(3, 5.0)).tolist()
+    assert seen == [({2}, [places[2]]), ({0}, [places[0]])]
+
+
+@pytest.mark.claim("P22")
+def test_sums_over_a_trillion_rows_are_exact():
+    n_rows, steps = 1 << 40, 4096
+    bins = np.array([4, 9, RULER.n_bins + 2, 2 * RULER.n_bins + 7])
+    counts = np.array([n_rows - 3, 3, n_rows, n_rows])
+    many = CellCounts(bins, counts, n_rows=n_rows, ruler=RULER)
+
+    def value(columns, index):
+        return np.where(index == 9, 1, np.where(columns == 2, -steps, steps))
+
+    assert many.sums(value, COLUMNS).tolist() == [
+        (n_rows - 3) * steps + 3,
+        n_rows * steps,
+        -n_rows * steps,
+    ]
+    assert many.observed(COLUMNS).tolist() == [n_rows] * 3
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.uint8, np.float32, np.bool_])

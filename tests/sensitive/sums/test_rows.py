@@ -178,37 +178,6 @@ def test_a_wide_and_huge_row_does_not_overflow_its_sum():
     assert 0 < integer_norms(whole)[0] <= 4**24
 
 
-SPHERE = Grid(row_norm=3.0, bits=20, sphere=True)
-
-
-def on_sphere(rows, missing="refuse"):
-    out = np.empty(np.shape(rows))
-    quantize_rows(np.asarray(rows, dtype=float), SPHERE, missing, out)
-    return out
-
-
-@pytest.mark.claim("P2")
-@given(hnp.arrays(float, (4, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
-def test_rows_on_a_sphere_have_one_length_and_their_own_direction(rows):
-    out = on_sphere(rows)
-    for row, whole in zip(rows, out, strict=True):
-        squared = sum(int(cell) ** 2 for cell in whole)
-        assert squared <= SPHERE.squared_norm
-        if row.any():
-            assert squared > 0.9999 * SPHERE.squared_norm
-            unit = row / np.abs(row).max()
-            unit /= np.linalg.norm(unit)
-            assert np.abs(whole / 2**20 - unit).max() < 1e-5
-        else:
-            assert squared == 0
-
-
-def test_a_sphere_refuses_missing_cells_or_reads_them_as_zero():
-    with pytest.raises(MissingValueError):
-        on_sphere([[np.nan, 1.0]])
-    assert on_sphere([[np.nan, 1.0], [np.inf, np.nan]], "center").tolist() == [[0, 2**20], [0, 0]]
-
-
 @pytest.mark.claim("P2")
 @given(
     hnp.arrays(float, (5, 3), elements=st.floats(-1e100, 1e100)),

@@ -74,7 +74,7 @@ def test_every_kind_gives_the_same_blocks(kind, anndata, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_selected_and_units_come_from_the_notes(kind, anndata, tmp_path):
-    source = open_table(KINDS[kind](anndata, tmp_path), select=["c", "a"], unit="who")
+    source = open_table(KINDS[kind](anndata, tmp_path), select=["c", "a"], privacy_unit="who")
     keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
     assert [keys.index(key) for key in keys] == FIRST
     assert (np.concatenate(list(source.blocks(16))) == ROWS[:, [2, 0]]).all()
@@ -88,7 +88,7 @@ def test_it_is_described_by_its_names_and_type(kind, anndata, tmp_path):
 
 def test_a_name_of_a_variable_may_be_that_of_a_note(anndata):
     made = table(anndata, names=("a", "b", "who"))
-    source = open_table(made, unit="who")
+    source = open_table(made, privacy_unit="who")
     assert source.columns == ("a", "b", "who")
 
 
@@ -106,7 +106,7 @@ def test_a_first_row_that_became_names_is_refused(anndata):
 
 
 def test_a_note_that_is_missing_is_refused(anndata):
-    source = open_table(table(anndata, who=[*WHO[:-1], None]), unit="who")
+    source = open_table(table(anndata, who=[*WHO[:-1], None]), privacy_unit="who")
     with pytest.raises(MissingValueError):
         list(source.unit_keys(16))
 
@@ -116,7 +116,7 @@ def test_notes_of_two_kinds_are_refused(anndata):
     made = table(anndata)
     made.obs["who"] = np.array([7, "7"] * 50 + [7], dtype=object)
     with pytest.raises(InputError, match="must hold cells of one kind"):
-        list(open_table(made, unit="who").unit_keys(16))
+        list(open_table(made, privacy_unit="who").unit_keys(16))
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,12 @@ def test_notes_of_two_kinds_are_refused(anndata):
     [
         (
             lambda a, f: table(a),
-            {"unit": "a"},
-            "unit= names columns that X does not have: 'a'. Its own names may be somebody's",
+            {"privacy_unit": "a"},
+            "privacy_unit= names columns that the table does not have: 'a'. Its own names may be "
+            "somebody's",
         ),
         (lambda a, f: table(a), {"select": ["who"]}, "does not have: 'who'. Its own names may be"),
-        (lambda a, f: table(a, names="aab"), {}, "Columns 1 and 2 of X have the same name"),
+        (lambda a, f: table(a, names="aab"), {}, "Columns 1 and 2 of the table have the same name"),
         (lambda a, f: table(a, ROWS * 1j), {}, "real numbers"),
         (lambda a, f: a.AnnData(obs=table(a).obs), {}, "its X is None"),
         (lambda a, f: write(sparse(a, "csc_matrix"), f), {}, r"x\.h5ad is stored by columns"),

@@ -110,7 +110,7 @@ def test_blocks_of_selected_columns_have_one_length_whatever_the_table(kind, tmp
 @pytest.mark.parametrize("kind", NAMED | NUMBERED)
 def test_the_unit_column_is_no_part_of_the_selected_rows(kind, tmp_path):
     *select, unit = OWN[kind]
-    source = open_table(ALL[kind](tmp_path), select=select, unit=unit)
+    source = open_table(ALL[kind](tmp_path), select=select, privacy_unit=unit)
     assert source.columns == tuple(select)
     assert (read(source) == ROWS[:, [2, 0]]).all()
 
@@ -119,19 +119,19 @@ def test_the_unit_column_is_no_part_of_the_selected_rows(kind, tmp_path):
 @pytest.mark.parametrize("kind", NAMED | NUMBERED)
 def test_keys_are_equal_exactly_when_units_are(kind, tmp_path):
     *select, unit = OWN[kind]
-    assert codes(open_table(ALL[kind](tmp_path), select=select, unit=unit)) == FIRST
+    assert codes(open_table(ALL[kind](tmp_path), select=select, privacy_unit=unit)) == FIRST
 
 
 @pytest.mark.parametrize("kind", NAMED)
 def test_text_can_say_whose_row_it_is(kind, tmp_path):
-    source = open_table(ALL[kind](tmp_path), select=["a"], unit="city")
+    source = open_table(ALL[kind](tmp_path), select=["a"], privacy_unit="city")
     assert codes(source) == FIRST
 
 
 @pytest.mark.parametrize("kind", NAMED | NUMBERED)
 def test_rows_are_the_same_before_and_after_the_keys_were_read(kind, tmp_path):
     *select, unit = OWN[kind]
-    source = open_table(ALL[kind](tmp_path), select=select, unit=unit)
+    source = open_table(ALL[kind](tmp_path), select=select, privacy_unit=unit)
     before = read(source)
     list(source.unit_keys(10))
     assert (read(source) == before).all()
@@ -140,7 +140,7 @@ def test_rows_are_the_same_before_and_after_the_keys_were_read(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", NUMBERED)
 def test_without_select_all_columns_but_the_unit_are_read(kind, tmp_path):
-    source = open_table(ALL[kind](tmp_path), unit="x1")
+    source = open_table(ALL[kind](tmp_path), privacy_unit="x1")
     assert source.columns == ("x0", "x2", "x3")
     assert (read(source) == ROWS).all()
 
@@ -148,12 +148,12 @@ def test_without_select_all_columns_but_the_unit_are_read(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars, lazy", "pyarrow", "data set"])
 def test_without_select_a_text_column_that_is_not_the_unit_is_refused(kind, tmp_path):
     with pytest.raises(InputError, match="Column 'city' is of type"):
-        open_table(ALL[kind](tmp_path), unit="who")
+        open_table(ALL[kind](tmp_path), privacy_unit="who")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars, lazy", "pyarrow"])
 def test_without_select_the_unit_may_be_the_only_text(kind, tmp_path):
-    assert open_table(ALL[kind](tmp_path), unit="city").columns == ("a", "who", "b", "c")
+    assert open_table(ALL[kind](tmp_path), privacy_unit="city").columns == ("a", "who", "b", "c")
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -165,8 +165,10 @@ def test_unknown_names_are_said_with_those_that_exist(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", NAMED | NUMBERED)
 def test_an_unknown_unit_is_refused(kind, tmp_path):
-    with pytest.raises(InputError, match="unit= names columns that X does not have: 'person'"):
-        open_table(ALL[kind](tmp_path), unit="person")
+    with pytest.raises(
+        InputError, match="privacy_unit= names columns that the table does not have: 'person'"
+    ):
+        open_table(ALL[kind](tmp_path), privacy_unit="person")
 
 
 def test_at_most_ten_names_are_listed():
@@ -198,9 +200,9 @@ def test_a_repeated_name_that_is_not_asked_for_is_not_quoted():
         ({"select": [0]}, "select must be a sequence of names"),
         ({"select": {"x0"}}, "select must be a sequence of names"),
         ({"select": ["x0", "x0"]}, "'x0' appears twice"),
-        ({"select": ["x0", "x1"], "unit": "x1"}, "leave it out of select="),
-        ({"unit": 1}, "unit must be the name of a column"),
-        ({"unit": ["x1"]}, "unit must be the name of a column"),
+        ({"select": ["x0", "x1"], "privacy_unit": "x1"}, "leave it out of select="),
+        ({"privacy_unit": 1}, "privacy_unit must be the name of a column"),
+        ({"privacy_unit": ["x1"]}, "privacy_unit must be the name of a column"),
     ],
 )
 def test_a_choice_that_makes_no_sense_is_refused(keywords, message):
@@ -209,19 +211,19 @@ def test_a_choice_that_makes_no_sense_is_refused(keywords, message):
 
 
 def test_given_names_name_the_unit_column_too():
-    source = open_table(NUMBERS, columns=["a", "who", "b", "c"], unit="who")
+    source = open_table(NUMBERS, columns=["a", "who", "b", "c"], privacy_unit="who")
     assert source.columns == ("a", "b", "c")
     assert codes(source) == FIRST
 
 
 def test_a_table_that_has_nothing_but_a_unit_is_refused():
     with pytest.raises(InputError, match="no columns"):
-        open_table(pd.DataFrame({"who": [1, 2, 3]}), unit="who")
+        open_table(pd.DataFrame({"who": [1, 2, 3]}), privacy_unit="who")
 
 
-def test_a_stream_cannot_say_whose_rows_it_has():
+def test_a_stream_cannot_say_whose_rows_it_has_before_it_gives_them():
     with pytest.raises(InputError, match=r"only once\. Write it to a Parquet file"):
-        open_table(arrow().to_reader(), select=["a"], unit="who")
+        open_table(arrow().to_reader(), select=["a"], privacy_unit="who").unit_keys(16)
 
 
 def test_a_name_with_a_point_is_not_part_of_another(tmp_path):
@@ -243,7 +245,7 @@ def test_columns_that_are_not_selected_are_not_read_from_parquet(tmp_path):
     path.write_bytes(content)
     assert (read(open_table(path, select=["a", "b", "c"])) == ROWS).all()
     with pytest.raises(InputError, match="not a complete Parquet file"):
-        list(open_table(path, select=["a"], unit="city").unit_keys(10))
+        list(open_table(path, select=["a"], privacy_unit="city").unit_keys(10))
 
 
 def test_a_text_column_of_a_csv_file_is_named_by_its_place_in_the_file(tmp_path):
@@ -270,7 +272,7 @@ def test_an_index_that_pandas_wrote_is_no_data(kind, tmp_path):
 def test_an_index_that_pandas_wrote_can_be_the_unit(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2, 3]}, index=pd.Index(["ann", "bob", "ann"], name="who"))
     frame.to_parquet(tmp_path / "x.parquet")
-    source = open_table(tmp_path / "x.parquet", unit="who")
+    source = open_table(tmp_path / "x.parquet", privacy_unit="who")
     assert source.columns == ("a",)
     assert codes(source) == [0, 1, 0]
 
@@ -291,7 +293,7 @@ def test_a_unit_that_is_missing_is_refused_without_a_place(kind, tmp_path, monke
     monkeypatch.setitem(globals(), "NUMBERS", numbers)
     named = kind in NAMED
     source = open_table(
-        ALL[kind](tmp_path), select=OWN[kind][:2], unit="city" if named else OWN[kind][2]
+        ALL[kind](tmp_path), select=OWN[kind][:2], privacy_unit="city" if named else OWN[kind][2]
     )
     with pytest.raises(MissingValueError, match="has missing cells") as caught:
         list(source.unit_keys(16))
@@ -331,7 +333,7 @@ def test_a_line_break_in_a_name_that_is_not_read_is_fine(kind, tmp_path):
     assert open_table(UNSEEN[kind](tmp_path), select=["x"]).columns == ("x",)
 
 
-@pytest.mark.parametrize("stated", [{"columns": ["a\x1b", "b"]}, {"unit": "a\x1b"}])
+@pytest.mark.parametrize("stated", [{"columns": ["a\x1b", "b"]}, {"privacy_unit": "a\x1b"}])
 def test_a_control_character_in_a_stated_name_is_refused(stated):
     with pytest.raises(InputError, match=r"name of column 1 of .* has a line break"):
         open_table(np.ones((3, 2)), **stated)
@@ -341,7 +343,7 @@ PERSON = pa.table({"Ada Lovelace": ["x", "y"], "diabetes": ["x", "y"], "Main Roa
 
 
 @pytest.mark.claim("P8")
-@pytest.mark.parametrize("stated", [{}, {"select": ["age"]}, {"unit": "age"}])
+@pytest.mark.parametrize("stated", [{}, {"select": ["age"]}, {"privacy_unit": "age"}])
 @pytest.mark.parametrize(
     "table", [PERSON, PERSON.to_pandas(), pl.from_arrow(PERSON), pl.from_arrow(PERSON).lazy()]
 )

@@ -89,8 +89,8 @@ def test_a_first_person_is_refused_and_not_repeated(kind, read, tmp_path):
     "stated",
     [
         {"select": ["age"]},
-        {"select": ["age", "sex"], "unit": "person"},
-        {"unit": "person"},
+        {"select": ["age", "sex"], "privacy_unit": "person"},
+        {"privacy_unit": "person"},
         {"columns": ["age"]},
         {"columns": ["a", "b", "c", "d", "e", "f"]},
         {},
@@ -199,7 +199,7 @@ def test_a_file_without_a_header_is_read_with_stated_names(tmp_path):
         source = open_table(path, header=False, **stated)
         assert source.columns == ("a", "b")
         assert np.concatenate(list(source.blocks(8))).tolist() == [[1, 2], [3, 4], [5, 6]]
-    units = open_table(path, columns=["who", "b"], unit="who", header=False)
+    units = open_table(path, columns=["who", "b"], privacy_unit="who", header=False)
     assert units.columns == ("b",)
 
 
@@ -207,8 +207,8 @@ def test_a_file_without_a_header_is_read_with_stated_names(tmp_path):
     ("stated", "message"),
     [
         ({}, "names of all columns"),
-        ({"unit": "who"}, "names of all columns"),
-        ({"select": ["a"], "unit": "who"}, "names of all columns"),
+        ({"privacy_unit": "who"}, "names of all columns"),
+        ({"select": ["a"], "privacy_unit": "who"}, "names of all columns"),
         ({"columns": ["a"]}, "Row 1 of survey.csv.* the 1 names that are stated"),
         ({"select": ["a", "b", "c"]}, "Row 1 of survey.csv.* the 3 names that are stated"),
     ],
@@ -262,7 +262,7 @@ def what_is_said(path, stated):
 
 
 @pytest.mark.claim("P8")
-@pytest.mark.parametrize("stated", [{}, {"select": ["age"]}, {"unit": "age"}])
+@pytest.mark.parametrize("stated", [{}, {"select": ["age"]}, {"privacy_unit": "age"}])
 def test_random_bytes_raise_nothing_of_their_own_and_are_not_repeated(stated, tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "survey.csv"

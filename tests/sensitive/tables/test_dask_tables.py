@@ -14,7 +14,7 @@ from dpcov.exact.grid import Grid
 from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.sums.gram import Gram, GramKernel
 from dpcov.sensitive.tables import is_streamed, open_table
-from dpcov.sensitive.tables.units import limit_rows
+from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -98,7 +98,7 @@ def test_columns_rename_all():
 def test_the_first_rows_of_each_unit_are_kept_across_partitions(npartitions):
     table = FRAME.assign(who=WHO)[["a", "who", "b", "c"]]
     first = [place for place in range(101) if WHO[:place].count(WHO[place]) < 2]
-    source = limit_rows(open_table(frame(npartitions, table), unit="who"), 2)
+    source = limit_rows(open_table(frame(npartitions, table), privacy_unit="who"), 2)
     assert source.n_rows == len(first) < 101
     assert source.columns == ("a", "b", "c")
     assert gram(source) == expected(ROWS[first])
@@ -108,7 +108,7 @@ def test_units_may_be_numbers_in_an_array():
     who = np.random.default_rng(1).integers(0, 30, 101)
     table = da.from_array(np.column_stack([who, ROWS]), chunks=(20, 2))
     first = [place for place in range(101) if list(who[:place]).count(who[place]) < 2]
-    source = limit_rows(open_table(table, unit="x0"), 2)
+    source = limit_rows(open_table(table, privacy_unit="x0"), 2)
     assert gram(source) == expected(ROWS[first])
 
 
@@ -122,7 +122,7 @@ def test_a_collection_whose_rows_come_in_another_order_is_refused():
         return part if len(calls) <= 6 else part.iloc[::-1]
 
     table = frame(3, FRAME.assign(who=WHO)).map_partitions(turn, meta=FRAME.assign(who=WHO)[:0])
-    source = limit_rows(open_table(table, unit="who"), 2)
+    source = limit_rows(open_table(table, privacy_unit="who"), 2)
     with pytest.raises(InputError, match="came in another order"):
         gram(source)
     assert len(calls) >= 9
@@ -140,7 +140,7 @@ def test_a_collection_whose_units_come_in_another_type_is_refused(other):
 
     whole = FRAME.assign(who=np.arange(101) // 2)
     table = frame(3, whole).map_partitions(convert, meta=whole[:0])
-    source = limit_rows(open_table(table, unit="who"), 1)
+    source = limit_rows(open_table(table, privacy_unit="who"), 1)
     with pytest.raises(InputError, match="with other units"):
         gram(source)
 
@@ -150,14 +150,14 @@ def test_partitions_of_another_type_than_declared_are_refused():
     whole = FRAME.assign(who=np.arange(101) // 2)
     table = from_parts(whole.astype({"who": str}), meta=whole)
     with pytest.raises(InputError, match="one type in all pieces"):
-        limit_rows(open_table(table, unit="who"), 1)
+        limit_rows(open_table(table, privacy_unit="who"), 1)
 
 
 def test_an_empty_partition_may_be_of_any_type():
     whole = FRAME.assign(who=np.arange(101) // 2)
     empty = whole[:0].astype(object)
     table = from_parts(empty, whole, empty, meta=whole)
-    source = limit_rows(open_table(table, unit="who"), 1)
+    source = limit_rows(open_table(table, privacy_unit="who"), 1)
     assert gram(source) == expected(ROWS[::2])
 
 
@@ -166,7 +166,7 @@ def test_a_chunk_may_be_masked_beside_one_that_is_not():
     plain = np.column_stack([who, [1, 2, 3, 4]])
     masked = np.ma.masked_array(plain, mask=[[False, True]] + [[False, False]] * 3)
     table = da.concatenate([da.from_array(part, chunks=part.shape) for part in (plain, masked)])
-    assert limit_rows(open_table(table, unit="x0"), 1).n_rows == 4
+    assert limit_rows(open_table(table, privacy_unit="x0"), 1).n_rows == 4
 
 
 def test_a_partition_that_changes_its_length_is_refused():
@@ -226,7 +226,9 @@ def test_an_array_of_text_is_refused_by_its_declared_type():
     ids=["bag", "delayed", "series", "vector", "cube"],
 )
 def test_what_is_no_table_is_refused(table):
-    with pytest.raises(InputError, match=r"X must be a (Dask array or data frame|2-D numpy array)"):
+    with pytest.raises(
+        InputError, match=r"The table must be a (Dask array or data frame|2-D numpy array)"
+    ):
         open_table(table)
 
 
@@ -243,7 +245,9 @@ def test_a_partition_with_other_columns_is_refused(odd):
 
 def test_a_partition_of_another_type_is_refused_without_a_cell():
     odd = FRAME.astype({"a": str}).assign(a=CELL)
-    with pytest.raises(InputError, match=r"Column 'a' is of type|could not compute X") as caught:
+    with pytest.raises(
+        InputError, match=r"Column 'a' is of type|could not compute the table"
+    ) as caught:
         gram(open_table(from_parts(FRAME, odd)))
     assert CELL not in str(caught.value)
 
@@ -254,7 +258,7 @@ def test_a_collection_that_cannot_be_computed_repeats_nothing():
         raise ValueError(CELL)
 
     table = frame().map_partitions(fail, meta=FRAME[:0])
-    with pytest.raises(InputError, match="Dask could not compute X") as caught:
+    with pytest.raises(InputError, match="Dask could not compute the table") as caught:
         open_table(table)
     assert CELL not in str(caught.value)
     assert caught.value.__context__ is caught.value.__cause__ is None

@@ -95,7 +95,7 @@ def test_only_the_row_groups_of_a_fragment_are_read(tmp_path):
 
 def test_a_unit_of_a_filtered_data_set_is_refused_with_a_way_out(tmp_path):
     with pytest.raises(InputError, match="does not show them, as when it is filtered"):
-        open_table(plain(tmp_path).filter(ds.field("a") > 0), unit="a")
+        open_table(plain(tmp_path).filter(ds.field("a") > 0), privacy_unit="a")
 
 
 def test_a_row_group_is_never_in_memory_as_a_whole(tmp_path):

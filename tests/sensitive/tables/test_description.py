@@ -148,7 +148,7 @@ def test_an_index_that_pandas_wrote_is_not_described(tmp_path):
         (pa.table({"987654": ["x"], "1.5": [2]}), "somebody's row"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "same name"),
         (np.array([["secret"]]), "real numbers"),
-        (None, "X must be"),
+        (None, "The table must be"),
         ("gone.csv", "no file"),
     ],
 )

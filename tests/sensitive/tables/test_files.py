@@ -229,7 +229,7 @@ BAD = {
     "blank csv": (csv("\n\n"), "survey.csv is empty"),
     "header only": (csv("a,b\n"), "n_samples=0"),
     "one row": (csv(f"a,b\n{CELL},2\n"), "n_samples=1"),
-    "same names": (csv("a,a\n1,2\n3,4\n"), "Columns 1 and 2 of X have the same name"),
+    "same names": (csv("a,a\n1,2\n3,4\n"), "Columns 1 and 2 of the table have the same name"),
     "latin-1 header": (csv("gr\xf6\xdfe,b\n1,2\n3,4\n".encode("latin-1")), "survey.csv cannot"),
     "binary": (csv(b"\x00\xff\xfe" * 500), "survey.csv"),
     "text parquet": (parquet(TEXT), "Column 'city' of part-0.parquet is of type string"),

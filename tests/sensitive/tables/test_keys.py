@@ -19,7 +19,7 @@ from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.keys import as_keys
-from dpcov.sensitive.tables.units import limit_rows
+from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
 DAY, OTHER = datetime.date(1999, 1, 1), datetime.date(2001, 2, 3)
@@ -28,7 +28,7 @@ MOMENT = datetime.datetime(1999, 1, 1, 12, 30)
 
 def codes(table, size=2, unit="who"):
     """Return, for each row, the first row of the same unit."""
-    source = open_table(table, select=["a"], unit=unit)
+    source = open_table(table, select=["a"], privacy_unit=unit)
     keys = [key for run in source.unit_keys(size) for key in run.cells.tolist()]
     return [keys.index(key) for key in keys]
 
@@ -141,7 +141,7 @@ def test_text_and_numbers_of_two_files_are_refused(tmp_path):
     for index, who in enumerate(([1, 2], ["1", "2"])):
         pq.write_table(pa.table({"a": [1.0, 2.0], "who": who}), tmp_path / f"{index}.parquet")
     with pytest.raises(InputError, match=r"'who' is of another type in 1\.parquet"):
-        open_table(tmp_path, select=["a"], unit="who")
+        open_table(tmp_path, select=["a"], privacy_unit="who")
 
 
 def test_unread_columns_of_two_files_may_differ_in_type(tmp_path):
@@ -261,12 +261,12 @@ def test_a_person_is_the_same_in_every_piece_of_a_csv_file(tmp_path, monkeypatch
 def test_a_masked_unit_is_missing():
     rows = np.ma.array([[1, 1], [99, 0], [3, 1]], mask=[[0, 0], [1, 0], [0, 0]])
     with pytest.raises(MissingValueError):
-        list(open_table(rows, unit="x0").unit_keys(2))
+        list(open_table(rows, privacy_unit="x0").unit_keys(2))
 
 
 def test_whole_numbers_of_an_array_keep_all_their_digits():
     rows = np.array([[2**53, 1], [2**53 + 1, 0]])
-    (run,) = open_table(rows, unit="x0").unit_keys(2)
+    (run,) = open_table(rows, privacy_unit="x0").unit_keys(2)
     keys = run.cells
     assert keys[0] != keys[1]
 
@@ -279,7 +279,7 @@ def test_a_query_that_gives_its_rows_in_another_order_is_refused():
         return frame.reverse() if len(calls) % 2 else frame
 
     frame = pl.LazyFrame({"a": np.arange(50.0), "who": np.arange(50) % 7})
-    source = open_table(frame.map_batches(turn, projection_pushdown=False), unit="who")
+    source = open_table(frame.map_batches(turn, projection_pushdown=False), privacy_unit="who")
     list(source.unit_keys(10))
     with pytest.raises(InputError, match="rows came in another order"):
         list(source.blocks(10))
@@ -295,7 +295,7 @@ def test_a_file_whose_units_change_after_they_were_counted_is_refused(kind, tmp_
         frame.to_parquet(tmp_path / "x.parquet")
         return tmp_path / "x.parquet" if kind == "parquet" else ds.dataset(tmp_path)
 
-    source = open_table(write(["ann", "ann", "bob", "cid"]), unit="who")
+    source = open_table(write(["ann", "ann", "bob", "cid"]), privacy_unit="who")
     list(source.unit_keys(10))
     write(["cid", "ann", "bob", "ann"])
     with pytest.raises(InputError, match="other units, than when they were counted"):
@@ -307,11 +307,11 @@ def test_a_file_that_shrinks_before_its_units_are_read_is_refused(kind, tmp_path
     path = tmp_path / f"x.{kind}"
     if kind == "csv":
         path = csv(tmp_path, b"1", b"2", b"3")
-        source = open_table(path, unit="who")
+        source = open_table(path, privacy_unit="who")
         csv(tmp_path, b"1", b"2")
     else:
         np.save(path, np.ones((9, 2)))
-        source = open_table(path, unit="x0")
+        source = open_table(path, privacy_unit="x0")
         np.save(path, np.ones((8, 2)))
     with pytest.raises(InputError, match="changed while it was read"):
         list(source.unit_keys(2))
@@ -324,7 +324,7 @@ def test_an_object_that_is_not_itself_is_a_missing_unit(hole):
         {"p": pl.Series([hole, kind(1), kind(2)], dtype=pl.Object), "a": [1.0, 2.0, 3.0]}
     )
     with pytest.raises(MissingValueError):
-        list(open_table(frame, unit="p").unit_keys(10))
+        list(open_table(frame, privacy_unit="p").unit_keys(10))
 
 
 @pytest.mark.claim("P20")
@@ -332,7 +332,7 @@ def test_an_object_that_is_not_itself_is_a_missing_unit(hole):
 def test_an_array_file_whose_units_change_after_they_were_counted_is_refused(cut, tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.column_stack([[1, 1, 2, 3], np.zeros(4)]))
-    source = limit_rows(open_table(path, unit="x0"), 1)
+    source = limit_rows(open_table(path, privacy_unit="x0"), 1)
     np.save(path, np.column_stack([[3, 1, 2, 1], np.zeros(4)]))
     engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
     with pytest.raises(InputError, match=r"other units, than|has other units than"):
@@ -342,7 +342,7 @@ def test_an_array_file_whose_units_change_after_they_were_counted_is_refused(cut
 @pytest.mark.parametrize("cut", [False, True])
 def test_an_array_file_that_stays_as_it_is_is_read_with_units(cut, tmp_path):
     np.save(tmp_path / "x.npy", np.column_stack([[1, 1, 2, 3], np.zeros(4)]))
-    source = limit_rows(open_table(tmp_path / "x.npy", unit="x0"), 1)
+    source = limit_rows(open_table(tmp_path / "x.npy", privacy_unit="x0"), 1)
     engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
     kernel = GramKernel(1, Grid(row_norm=1.0, bits=8), "refuse")
     assert engine.run("sums", source, kernel).n_rows == 3

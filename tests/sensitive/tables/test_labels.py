@@ -45,7 +45,9 @@ ROWS = {
 @pytest.mark.parametrize("kind", ROWS)
 def test_labels_that_may_be_a_row_need_the_word_of_the_caller(kind):
     table = frame(ROWS[kind])
-    with pytest.raises(InputError, match=r"The name of column [12] of X looks like a value"):
+    with pytest.raises(
+        InputError, match=r"The name of column [12] of the table looks like a value"
+    ):
         open_table(table)
     assert open_table(table, header=True).columns == tuple(map(str, table.columns))
     assert open_table(table, columns=["a", "b"]).columns == ("a", "b")
@@ -70,7 +72,7 @@ def test_two_header_lines_do_not_publish_the_first_person():
 
 def test_places_beside_a_unit_that_was_added_are_names():
     table = frame([0, 1]).assign(who=["x", "y", "x"])
-    assert open_table(table, unit="who").columns == ("0", "1")
+    assert open_table(table, privacy_unit="who").columns == ("0", "1")
 
 
 @pytest.mark.parametrize("index", ["Ada Lovelace", "Ada"])
@@ -78,8 +80,8 @@ def test_places_beside_a_unit_that_was_added_are_names():
 def test_the_name_of_an_index_that_nobody_confirmed_is_not_repeated(index, stated, tmp_path):
     table = pd.DataFrame({"a": [1.0, 2.0], "c": [1.0, 2.0]}, index=pd.Index(["x", "y"], name=index))
     pq.write_table(pa.Table.from_pandas(table), tmp_path / "n.parquet")
-    unit = {"unit": "patient"} if "columns" in stated else {}
-    with pytest.raises(InputError, match=r"that X does not have: .*, number 3\.") as caught:
+    unit = {"privacy_unit": "patient"} if "columns" in stated else {}
+    with pytest.raises(InputError, match=r"that the table does not have: .*, number 3\.") as caught:
         open_table(tmp_path / "n.parquet", **stated, **unit)
     assert "Ada" not in str(caught.value)
     with pytest.raises(InputError, match=index):

@@ -29,7 +29,7 @@ from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.key_cells import Kind
 from dpcov.sensitive.tables.keys import Keys, OneKind
-from dpcov.sensitive.tables.units import limit_rows, rows_of_units
+from dpcov.sensitive.tables.privacy_units import limit_rows, rows_of_units
 from dpcov.sensitive.workers.schedulers import ClientScheduler, ThreadScheduler
 
 pytestmark = [
@@ -235,7 +235,7 @@ def rows_that_count(table, engine):
     """Return how many rows count when a person may have one."""
     scheduler = getattr(engine, "_scheduler", None)
     unit, a = ("x0", "x1") if isinstance(table, da.Array) else ("who", "a")
-    source = limit_rows(open_table(table, select=[a], unit=unit, scheduler=scheduler), 1)
+    source = limit_rows(open_table(table, select=[a], privacy_unit=unit, scheduler=scheduler), 1)
     return engine.run("sums", source, GramKernel(1, GRID, "refuse")).n_rows
 
 
@@ -325,7 +325,7 @@ def forget_kinds(monkeypatch):
         # Without the last guard, too.
         return rows_of_units((Keys(keys.cells, "one") for keys in runs), most)
 
-    monkeypatch.setattr("dpcov.sensitive.tables.units.rows_of_units", rank)
+    monkeypatch.setattr("dpcov.sensitive.tables.privacy_units.rows_of_units", rank)
 
 
 def forget_steps(monkeypatch):
@@ -377,7 +377,7 @@ FLOATS = [pa.float64(), pa.float32()]
 def test_files_that_dask_reads_as_one_type_are_refused(filesystem, kinds, name, tmp_path):
     table = read_wide(tmp_path, filesystem, kinds).rename(columns={"who": name})
     with pytest.raises(InputError, match="one type in all pieces"):
-        open_table(table, unit=name)
+        open_table(table, privacy_unit=name)
 
 
 @pytest.mark.parametrize("filesystem", ["fsspec", "arrow"])
@@ -409,7 +409,7 @@ def test_what_is_computed_from_objects_of_dask_stays_as_it_is():
 
 # An audit without noise: two people, files that store them in one type or in two, and one row
 # for each. When one person's rows change, how far do the sums go?
-STATED = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0, "unit": "who", "rows_per_unit": 1}
+STATED = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0, "privacy_unit": "who", "rows_per_unit": 1}
 
 
 def survey(folder, cells, second):
@@ -427,7 +427,7 @@ def moved(folder, second):
     grid = Grid(row_norm=1.0, bits=16)
     sums = []
     for cells in ([1.0, 0.0], [0.0, 1.0]):
-        source = limit_rows(open_table(survey(folder, cells, second), unit="who"), 1)
+        source = limit_rows(open_table(survey(folder, cells, second), privacy_unit="who"), 1)
         sums.append(ENGINES["Dask"].run("sums", source, GramKernel(2, grid, "refuse")).sums)
     apart = np.linalg.norm((sums[0] - sums[1]).astype(float))
     return apart / (2**0.5 * grid.squared_norm)

@@ -75,7 +75,9 @@ def test_repeated_and_empty_cells_do_not_hide_a_missing_header(text, read_csv):
 @pytest.mark.parametrize("labels", [["id", "2019", "score"], ["id", 2019, "score"]])
 def test_one_name_that_looks_like_a_value_needs_the_word_of_the_caller(labels):
     frame = pd.DataFrame(np.ones((3, 3)), columns=labels)
-    with pytest.raises(InputError, match=r"The name of column 2 of X looks like a value") as caught:
+    with pytest.raises(
+        InputError, match=r"The name of column 2 of the table looks like a value"
+    ) as caught:
         open_table(frame)
     assert "2019" not in str(caught.value)
     names = tuple(map(str, labels))
@@ -188,7 +190,7 @@ def test_the_categories_of_a_polars_enum_are_not_quoted():
     ],
 )
 def test_an_array_that_is_not_numeric_is_refused(table):
-    with pytest.raises(InputError, match="X must hold real numbers") as caught:
+    with pytest.raises(InputError, match="The table must hold real numbers") as caught:
         open_table(table)
     assert "secret" not in str(caught.value)
     assert "<U" not in str(caught.value), "the length of the longest string is data"
@@ -196,7 +198,7 @@ def test_an_array_that_is_not_numeric_is_refused(table):
 
 @pytest.mark.parametrize("table", [np.ones(3), np.ones((2, 2, 2)), [1.0, 2.0], np.float64(3)])
 def test_another_number_of_dimensions_is_refused(table):
-    with pytest.raises(InputError, match="X must be a 2-D numpy array"):
+    with pytest.raises(InputError, match="The table must be a 2-D numpy array"):
         open_table(table)
 
 
@@ -213,7 +215,9 @@ def test_another_number_of_dimensions_is_refused(table):
     ],
 )
 def test_another_kind_of_object_is_refused(table):
-    with pytest.raises(InputError, match=r"X must be a (2-D numpy array, .*path of a file|table);"):
+    with pytest.raises(
+        InputError, match=r"The table must be a (2-D numpy array, .*path of a file|table);"
+    ):
         open_table(table)
 
 
@@ -251,8 +255,8 @@ def test_duplicated_names_are_refused(table):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["a"], "1 names; X has 2 columns"),
-        (["a", "b", "c"], "3 names; X has 2 columns"),
+        (["a"], "1 names; the table has 2 columns"),
+        (["a", "b", "c"], "3 names; the table has 2 columns"),
         (["a", "a"], "'a' appears twice"),
         ("ab", "sequence of names"),
         ([1, 2], "sequence of names"),

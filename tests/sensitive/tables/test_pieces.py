@@ -14,10 +14,11 @@ import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dpcov.columns import Column, Columns
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.pieces import even_runs, split_rows
-from dpcov.sensitive.tables.units import limit_rows
+from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -78,7 +79,7 @@ def test_the_pieces_together_are_the_table(kind, parts, tmp_path):
 @pytest.mark.parametrize("kind", ["pandas", "parquet"])
 def test_the_kept_rows_of_the_pieces_are_those_of_the_table(kind, parts, tmp_path):
     table = FRAME if kind == "pandas" else write_parquet(tmp_path)
-    source = limit_rows(open_table(table, unit="who"), 2)
+    source = limit_rows(open_table(table, privacy_unit="who"), 2)
     pieces = split_rows(source, parts).pieces
     whole = np.concatenate(list(source.blocks(50)))
     assert (np.concatenate([read(piece) for piece in pieces]) == whole).all()
@@ -86,7 +87,9 @@ def test_the_kept_rows_of_the_pieces_are_those_of_the_table(kind, parts, tmp_pat
 
 
 def test_the_pieces_of_working_rows_are_in_working_units():
-    source = WorkingSource(open_table(ROWS), Reading.of(3).rescaled(np.full(3, 2.0)))
+    source = WorkingSource(
+        open_table(ROWS), Reading.of(3, Columns([Column(f"x{i}", scale=2.0) for i in range(3)]))
+    )
     pieces = split_rows(source, 3).pieces
     assert (np.concatenate([read(piece) for piece in pieces]) == ROWS / 2).all()
 

@@ -14,7 +14,7 @@ import pytest
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.units import rows_of_units
+from dpcov.sensitive.tables.privacy_units import rows_of_units
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
 
 def people_in(table, unit="who", **stated):
     """Return how many rows count when a person may have one."""
-    source = open_table(table, unit=unit, scheduler=ThreadScheduler(), **stated)
+    source = open_table(table, privacy_unit=unit, scheduler=ThreadScheduler(), **stated)
     return int(sum(kept.sum() for kept in rows_of_units(source.unit_keys(1000), 1)))
 
 

@@ -63,14 +63,14 @@ def test_a_spark_frame_gives_its_numbers_in_blocks_of_one_length(frame):
 
 @pytest.mark.parametrize("unit", ["who", "t"])
 def test_its_keys_are_equal_exactly_when_units_are(frame, unit):
-    source = open_table(frame, select=["a"], unit=unit)
+    source = open_table(frame, select=["a"], privacy_unit=unit)
     keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
     assert [keys.index(key) for key in keys] == [WHO.tolist().index(who) for who in WHO]
     assert (np.concatenate(list(source.blocks(16)))[:, 0] == ROWS[:, 0]).all()
 
 
 def test_rows_that_come_in_another_order_are_refused(frame):
-    source = open_table(frame, select=["a"], unit="who")
+    source = open_table(frame, select=["a"], privacy_unit="who")
     list(source.unit_keys(16))
     source._table = frame.orderBy("a")
     with pytest.raises(InputError, match="rows came in another order"):
@@ -78,7 +78,7 @@ def test_rows_that_come_in_another_order_are_refused(frame):
 
 
 def test_a_shuffle_gives_one_order_to_keys_and_rows(frame):
-    source = open_table(frame.repartition(4), select=["a"], unit="who")
+    source = open_table(frame.repartition(4), select=["a"], privacy_unit="who")
     keys = np.concatenate([run.cells for run in source.unit_keys(16)])
     rows = np.concatenate(list(source.blocks(16)))[:, 0]
     assert dict(zip(rows, keys, strict=True)) == dict(zip(ROWS[:, 0], WHO, strict=True))
@@ -113,7 +113,7 @@ def test_a_text_column_is_refused(frame):
 def test_a_missing_unit_is_refused(session):
     frame = session.sql("select * from values (1.0, 1), (2.0, null) as t(a, who)")
     with pytest.raises(MissingValueError):
-        list(open_table(frame, unit="who").unit_keys(2))
+        list(open_table(frame, privacy_unit="who").unit_keys(2))
 
 
 def test_only_open_table_can_read_it(frame):
@@ -131,7 +131,7 @@ def test_without_a_stream_the_rows_are_collected(frame):
             self.toDF = lambda *names: DataFrame(table.toDF(*names))
 
     DataFrame.__module__ = "pyspark.sql.classic.dataframe"
-    source = open_table(DataFrame(frame), select=["a"], unit="who")
+    source = open_table(DataFrame(frame), select=["a"], privacy_unit="who")
     assert sum(len(run) for run in source.unit_keys(16)) == 101
     assert (np.concatenate(list(source.blocks(16)))[:, 0] == ROWS[:, 0]).all()
 
@@ -140,6 +140,6 @@ def test_without_a_stream_the_rows_are_collected(frame):
 @pytest.mark.parametrize("other", ["7", "7.0", "'7'"])
 def test_a_person_in_two_parts_of_a_union_counts_once(session, other):
     frame = session.sql(f"select 1.0D as a, '7' as who union all select 2.0D, {other}")
-    runs = list(open_table(frame, unit="who").unit_keys(16))
+    runs = list(open_table(frame, privacy_unit="who").unit_keys(16))
     assert len({keys.kind for keys in runs}) == 1
     assert len({key for keys in runs for key in keys.cells.tolist()}) == 1

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import dpcov
-from dpcov.errors import InputError, MissingExtraError, ParameterError, WeakPromiseWarning
+from dpcov.errors import InputError, MissingExtraError, WeakPromiseWarning
 from dpcov.mechanisms import dense
 from dpcov.sensitive.tables import is_streamed, open_table, streams
 
@@ -39,9 +39,9 @@ def failing(schema=TABLE.schema, after=1):
 STREAMS = {
     "reader": lambda: TABLE.to_reader(max_chunksize=7),
     "relation": Relation,
-    "batch": lambda: TABLE.to_batches()[0],
 }
 LAZY = {
+    "batch": lambda: TABLE.to_batches()[0],
     "data set": lambda: ds.dataset(TABLE),
     "lazy frame": lambda: pl.from_arrow(TABLE).lazy(),
     "lazy query": lambda: pl.concat([pl.from_arrow(TABLE)] * 2).lazy().slice(101),
@@ -163,7 +163,7 @@ def test_a_data_set_whose_file_is_gone_is_refused(tmp_path):
     pq.write_table(TABLE, tmp_path / "x.parquet")
     dataset = ds.dataset(tmp_path)
     (tmp_path / "x.parquet").unlink()
-    with pytest.raises(InputError, match="data set X cannot be read") as caught:
+    with pytest.raises(InputError, match="data set cannot be read") as caught:
         open_table(dataset)
     assert caught.value.__context__ is None
 
@@ -215,11 +215,6 @@ def test_a_short_stream_is_refused_after_it_was_read(rows, monkeypatch):
         dpcov.release(reader, **BUDGET)
 
 
-def test_a_stream_of_unknown_length_cannot_choose_a_mechanism():
-    with pytest.raises(ParameterError, match="needs the number of rows"):
-        dpcov.release(TABLE.to_reader(), **BUDGET, mechanism="auto", max_pairs=2)
-
-
 def test_a_large_delta_is_warned_of_for_streams_too():
     with pytest.warns(WeakPromiseWarning, match="above 1 / n_rows"):
-        dpcov.release(TABLE.to_reader(), epsilon=1, delta=0.1, row_norm=1)
+        dpcov.release(TABLE.to_reader(), epsilon=1, delta=0.1, row_norm=100)

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from dpcov.columns import Column, Columns
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.working import CellReading, Reading, WorkingSource
+from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 FACTS = Columns(
     [
@@ -26,10 +26,10 @@ def test_cells_are_clipped_centered_and_scaled():
     assert np.array_equal(reading.read(rows), expected)
 
 
-def test_a_further_scale_comes_after_the_bounds():
-    reading = Reading.of(3, FACTS).rescaled(np.array([0.5, 2.0, 1.0]))
-    assert reading.read(np.array([[200.0, 2500.0, 0.0]])).tolist() == [[2.0, 0.5, 0.0]]
-    assert reading.working_units.scale.tolist() == [25.0, 1000.0, 2.0]
+def test_an_open_end_does_not_clip():
+    reading = Reading.of(2, Columns.from_mapping({"a": (0, None), "b": (None, 1)}))
+    assert not reading.is_plain
+    assert reading.read(np.array([[-5.0, -5.0], [5.0, 5.0]])).tolist() == [[0, -6], [5, 0]]
 
 
 def test_missing_and_infinite_cells_are_not_clipped_to_a_bound():
@@ -59,14 +59,14 @@ def test_a_working_source_keeps_names_and_number_of_rows():
 
 
 def test_a_finite_cell_that_leaves_the_floats_is_far_and_not_missing():
-    reading = Reading.of(2).rescaled(np.array([1e-3, 1.0]))
+    reading = Reading.of(2, Columns([Column("a", scale=1e-3), Column("b")]))
     cells = reading.read(np.array([[1.7e308, 1.0], [-1.7e308, np.inf]]))
     assert np.isfinite(cells[:, 0]).all()
     assert cells[0, 0] == -cells[1, 0] > 1e308
     assert np.isinf(cells[1, 1])
 
 
-LIMITED = CellReading(
+LIMITED = Reading(
     np.array([0.0, -np.inf]), np.array([10.0, 5.0]), np.array([4.0, 1.0]), np.array([2.0, 0.5])
 )
 
@@ -75,7 +75,7 @@ def test_cells_are_limited_in_own_units_before_they_are_centered_and_scaled():
     rows = np.array([[12.0, 9.0], [-3.0, -1e9], [5.0, 1.5]])
     assert LIMITED.read(rows).tolist() == [[3.0, 8.0], [-2.0, -2e9 - 2], [0.5, 1.0]]
     assert LIMITED.read(np.array([[True, False]])).tolist() == [[-1.5, -2.0]]
-    assert LIMITED.working_units.scale.tolist() == [2.0, 0.5]
+    assert LIMITED.units.scale.tolist() == [2.0, 0.5]
 
 
 def test_limits_leave_missing_and_infinite_cells_as_they_are():
@@ -86,7 +86,7 @@ def test_limits_leave_missing_and_infinite_cells_as_they_are():
 
 
 def test_a_finite_cell_far_beyond_small_scales_is_not_missing():
-    reading = CellReading(np.array([-np.inf]), np.array([np.inf]), np.zeros(1), np.array([1e-9]))
+    reading = Reading(np.array([-np.inf]), np.array([np.inf]), np.zeros(1), np.array([1e-9]))
     assert np.isfinite(reading.read(np.array([[1.7e308], [-1.7e308]]))).all()
 
 

@@ -13,9 +13,8 @@ from distributed.spill import SpillBuffer
 from dpcov.errors import EngineError, InputError, MissingValueError, SensitiveDataError
 from dpcov.exact.grid import Grid
 from dpcov.sensitive.sums.gram import Gram, GramKernel
-from dpcov.sensitive.sums.norm_counts import NormKernel
+from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.sums.signs import SignKernel, Squares
-from dpcov.sensitive.sums.square_sums import SquareKernel
 from dpcov.sensitive.tables.key_order import KeyOrder
 from dpcov.sensitive.tables.keys import as_keys
 from dpcov.sensitive.workers.carried import (
@@ -31,13 +30,12 @@ ROWS = np.random.default_rng(0).normal(scale=0.3, size=(60, 3))
 GRID = Grid(row_norm=1.0, bits=20)
 KERNELS = {
     "gram": GramKernel(3, GRID, "refuse"),
-    "counts": NormKernel(np.array([0.1, 0.5, 1.0]), 3, "refuse"),
-    "squares": SquareKernel(3, GRID, "refuse"),
+    "counts": NormBinsKernel(np.array([0.1, 0.5, 1.0]), 3, "refuse"),
     "signs": SignKernel(3, np.zeros(3), Squares(GRID, 1000), "refuse"),
 }
 NUMBERS = {
     "gram": lambda sums: sums.sums,
-    "counts": lambda sums: sums.cumulative(),
+    "counts": lambda sums: sums.sums(np.eye(4, dtype=np.int64)),
     "squares": lambda sums: sums.sums,
     "signs": lambda sums: np.append(sums.triangle.full(), sums.squares),
 }

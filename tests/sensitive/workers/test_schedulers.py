@@ -100,7 +100,7 @@ def test_names_of_merges_are_random():
         ("KilledWorker", EngineError, "died again and again"),
         ("CancelledError", EngineError, "was lost"),
         ("CommClosedError", EngineError, "was lost"),
-        ("ValueError", InputError, "Dask could not compute X"),
+        ("ValueError", InputError, "Dask could not compute the table"),
     ],
 )
 def test_a_failure_is_explained_without_what_was_said(name, kind, said):

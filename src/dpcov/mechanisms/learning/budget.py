@@ -17,7 +17,7 @@ from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS
 from dpcov.parameters import check_number
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 
-__all__ = ["MOMENTS", "LearningPlan", "default_shares", "plan_learning", "steps_needed"]
+__all__ = ["MOMENTS", "LearningBudget", "default_shares", "split_budget", "steps_needed"]
 
 MOMENTS = "moments"
 """The step that has what the others leave."""
@@ -42,26 +42,21 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
     }
 
 
-def steps_needed(stated: Stated, *, with_radius: bool = True) -> list[str]:
-    """Return the steps that have something to learn, in order; the moments come last.
-
-    Where the row norm is stated, cells are read as stated, and nothing is asked of columns.
-    """
+def steps_needed(stated: Stated) -> list[str]:
+    """Return the steps that have something to learn, in order; the moments come last."""
     needed = {
         "range": stated.without_limit.any(),
         "center": stated.without_center.any(),
         "limit": stated.without_limit.any(),
         "mean": stated.without_center.any(),
         "scale": stated.without_scale.any(),
-        "beyond": True,
-        "radius": True,
     }
-    learned = [step for step, some in needed.items() if some] if with_radius else []
-    return [*learned, "clipping", MOMENTS]
+    learned = [step for step, some in needed.items() if some]
+    return [*learned, "beyond", "radius", "clipping", MOMENTS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningPlan:
+class LearningBudget:
     """What each step may cost, and whom all of them protect. All of it is public."""
 
     promise: ApproxDP
@@ -86,15 +81,14 @@ class LearningPlan:
         return tuple(self.event(step) for step in self.multipliers if step != MOMENTS)
 
 
-def plan_learning(
+def split_budget(
     promise: ApproxDP,
     stated: Stated,
     *,
     n_rows: int | None = None,
-    with_radius: bool = True,
     rows_per_unit: int = 1,
     shares: Mapping[str, float] | None = None,
-) -> LearningPlan:
+) -> LearningBudget:
     """Split a promise among the steps that are needed and the moments.
 
     Notes
@@ -104,26 +98,26 @@ def plan_learning(
 
     Examples
     --------
-    >>> plan = plan_learning(ApproxDP(1.0, 1e-6, "replace"), Stated.nothing(5))
-    >>> {step: round(multiplier, 1) for step, multiplier in plan.multipliers.items()}
+    >>> budget = split_budget(ApproxDP(1.0, 1e-6, "replace"), Stated.nothing(5))
+    >>> {step: round(multiplier, 1) for step, multiplier in budget.multipliers.items()}
     ... # doctest: +NORMALIZE_WHITESPACE
-    {'range': 18.9, 'center': 17.2, 'limit': 17.2, 'mean': 29.9, 'scale': 21.1, 'beyond': 59.7,
-     'radius': 42.2, 'moments': 4.9}
+    {'range': 21.1, 'center': 17.2, 'limit': 17.2, 'mean': 29.9, 'scale': 21.1, 'beyond': 59.7,
+     'radius': 21.1, 'clipping': 24.4, 'moments': 5.0}
     """
     whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
-    steps = steps_needed(stated, with_radius=with_radius)
+    steps = steps_needed(stated)
     weights = _weights(steps, default_shares(n_rows, stated.n_columns), shares)
     multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
-    plan = LearningPlan(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
-    _check_room(plan, stated.n_columns)
-    return plan
+    budget = LearningBudget(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
+    _check_room(budget, stated.n_columns)
+    return budget
 
 
-def _check_room(plan: LearningPlan, n_columns: int) -> None:
+def _check_room(budget: LearningBudget, n_columns: int) -> None:
     """Refuse, before a row is read, what would need more noise than integers have room for."""
     try:
-        for step in plan.multipliers:
-            plan.payment(step).noise(
+        for step in budget.multipliers:
+            budget.payment(step).noise(
                 low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, n_rows=1, steps=MOST_HALVINGS
             )
     except ParameterError:

@@ -6,11 +6,13 @@ measured by. Nothing in it comes from a table.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
 from dpcov.exact.ruler import TOP, Ruler, ruler_bits
@@ -44,6 +46,9 @@ class Stated:
             known = vector[np.isfinite(vector)]
             if (np.abs(known) > LARGEST_FACT).any():
                 raise ParameterError(f"{name} must be at most {LARGEST_FACT:g} in size.")
+            # What is learned near smaller ones would leave the range of a release.
+            if ((known != 0) & (np.abs(known) < 1 / LARGEST_FACT)).any():
+                raise ParameterError(f"{name} must be zero or at least {1 / LARGEST_FACT:g}.")
             vector.setflags(write=False)
             object.__setattr__(self, name, vector)
         # A comparison with NaN is false, so that unknown bounds are refused as well.
@@ -51,10 +56,25 @@ class Stated:
             raise ParameterError("lower must be below upper in every column.")
         if np.isinf(self.center).any() or np.isinf(self.scale).any():
             raise ParameterError("center and scale must be finite where they are stated.")
-        if (self.scale < 1 / LARGEST_FACT).any():
+        if (self.scale <= 0).any():
             raise ParameterError("scale must be positive.")
         if ((self.center < self.lower) | (self.center > self.upper)).any():
             raise ParameterError("center must lie within the bounds.")
+
+    @classmethod
+    def of(cls, columns: Columns | None, n_columns: int) -> Stated:
+        """Return what a caller states, or nothing."""
+        if columns is None:
+            return cls.nothing(n_columns)
+        lower, upper = columns.bounds
+        center, scale = (
+            np.array([math.nan if value is None else value for value in values])
+            for values in (
+                [column.center for column in columns],
+                [column.scale for column in columns],
+            )
+        )
+        return cls(lower=lower, upper=upper, center=center, scale=scale)
 
     @classmethod
     def nothing(cls, n_columns: int) -> Stated:

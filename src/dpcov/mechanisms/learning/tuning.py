@@ -8,13 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpcov.errors import ParameterError
+from dpcov.releases.learned import (
+    EXCESS_REACH,
+    MOST_TAIL,
+    RADIUS_NOISE,
+    RADIUS_STEPS,
+    RADIUS_TAIL,
+)
 
 __all__ = ["DEFAULT", "MOST_HALVINGS", "MOST_STEPS", "Tuning"]
 
 MOST_STEPS = 1 << 12
-"""No cell stands for a larger number; planning counts on it."""
+"""No cell stands for a larger number; the check of the budget counts on it."""
 MOST_HALVINGS = 16
-"""No bisection has more; planning counts on it."""
+"""No bisection has more; the check of the budget counts on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +58,7 @@ class Tuning:
 
     clear: float = 2.0
     """Cells are seen apart from the origin, or the center, if they are so many noise sd more."""
-    most_tail: float = 0.5
+    most_tail: float = MOST_TAIL
     """No more cells than this are left beyond a range or a limit, however large the noise is."""
     quantile_parts: int = 1024
     """Quantiles are whole multiples of one over this."""
@@ -68,14 +75,14 @@ class Tuning:
     reach: float = 4.0
     """Cells of the release are limited to so many scales about the center."""
 
-    radius_steps: int = 7
+    radius_steps: int = RADIUS_STEPS
     """Halvings of the squared norms among which a radius is sought: of 128 bins, one is left."""
-    radius_tail: float = 4.0
+    radius_tail: float = RADIUS_TAIL
     """The share of rows that are shortened: so many noise multipliers of the moments, times the
     number of columns over that of rows."""
-    radius_noise: float = 2.5
+    radius_noise: float = RADIUS_NOISE
     """… or so many noise sd of a count, if that is more."""
-    excess_reach: float = 2.0
+    excess_reach: float = EXCESS_REACH
     """How far rows are longer is measured up to so many squared radii."""
     norm_bins: int = 16
     """Bins of squared norms in each octave …"""
@@ -86,7 +93,7 @@ class Tuning:
         numbers = (self.quantile_parts, self.cell_steps, self.square_steps)
         halvings = (self.range_steps, self.center_steps, self.limit_steps, self.radius_steps)
         if max(numbers) > MOST_STEPS or max(halvings) > MOST_HALVINGS:
-            raise ParameterError("Learning was planned for smaller numbers and fewer steps.")
+            raise ParameterError("The budget is checked for smaller numbers and fewer steps.")
 
 
 DEFAULT = Tuning()

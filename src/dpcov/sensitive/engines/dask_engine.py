@@ -75,9 +75,9 @@ class DaskEngine:
         total: Carried = self._scheduler.total(tasks, count)
         if split.order is not None and total.order != split.order:
             raise InputError(
-                "X changed while it was read: its rows came in another order, or with other "
-                "units, than when they were counted. Nothing was released. Write it to Parquet "
-                "files and pass their folder."
+                "The table changed while it was read: its rows came in another order, or with "
+                "other units, than when they were counted. Nothing was released. Write it to "
+                "Parquet files and pass their folder."
             )
         sums: S = total.sums
         return sums

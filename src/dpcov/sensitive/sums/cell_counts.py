@@ -21,7 +21,7 @@ from dpcov.sensitive.sums.rows import check_complete
 
 __all__ = ["CellCounts", "CellKernel"]
 
-_BLOCK_BYTES = 64 << 20
+_BLOCK_BYTES = 32 << 20
 _TILE_CELLS = 1 << 16  # some arrays of so many cells stay in a cache
 
 Array = npt.NDArray[np.float64]
@@ -72,14 +72,17 @@ class CellCounts(Sealed):
     def sums(self, value: Callable[[Integers, Integers], Integers], columns: Integers) -> Integers:
         """Return Σ value(column, bin) over the cells of some columns. Sensitive.
 
-        `value` is asked for bins that are in use, and must not remember which.
+        `value` is asked for bins that are in use, and must not remember which. Many bins may
+        be, so one column is looked at after the other.
         """
-        column, index = np.divmod(self._bins, self.ruler.n_bins)
-        totals = np.zeros(len(self._bins) + 1, dtype=np.int64)
-        # A sum of all columns may leave 64 bits; differences of such sums are right again.
-        np.cumsum(value(column, index) * self._counts, out=totals[1:])
-        ends = np.searchsorted(self._bins, np.arange(self.n_columns + 1) * self.ruler.n_bins)
-        return np.diff(totals[ends])[columns]
+        starts = np.searchsorted(self._bins, columns * self.ruler.n_bins)
+        ends = np.searchsorted(self._bins, (columns + 1) * self.ruler.n_bins)
+        totals = np.zeros(len(columns), dtype=np.int64)
+        for place, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
+            index = self._bins[start:end] - column * self.ruler.n_bins
+            values = value(np.full(len(index), column), index)
+            totals[place] = values @ self._counts[start:end]
+        return totals
 
     def __add__(self, other: object) -> CellCounts:
         if not isinstance(other, CellCounts):
@@ -138,10 +141,10 @@ class CellKernel:
         bins, counts = histogram.in_use()
         return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
-    def _bins(self, block: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    def _bins(self, block: npt.NDArray[Any]) -> Integers:
         """Return the bin of every cell, a row for each column; missing ones have the last."""
         n_rows, n_columns = block.shape
-        bins = np.empty((n_columns, n_rows), dtype=np.int32)
+        bins = np.empty((n_columns, n_rows), dtype=np.int64)
         step = max(64, _TILE_CELLS // max(1, n_columns))
         for start in range(0, n_rows, step):
             bins[:, start : start + step] = self._tile(block[start : start + step])
@@ -150,18 +153,23 @@ class CellKernel:
     def _tile(self, rows: npt.NDArray[Any]) -> Integers:
         # Always a copy: a block may be the caller's own memory.
         cells = np.array(rows.T, dtype=np.float64, order="C")
-        finite = np.isfinite(cells)
-        complete = bool(finite.all())
-        check_complete(complete, self.missing)
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
-            np.maximum(cells, self.lower[:, None], out=cells)
-            np.minimum(cells, self.upper[:, None], out=cells)
+            # A sum that is finite has no other terms; where it is not, each is looked at.
+            finite = None if np.isfinite(cells.sum()) else np.isfinite(cells)
+            check_complete(finite is None or bool(finite.all()), self.missing)
+            if self._is_bounded:
+                np.maximum(cells, self.lower[:, None], out=cells)
+                np.minimum(cells, self.upper[:, None], out=cells)
             cells -= self.ruler.origin[:, None]
         found = self.ruler.index_of_distances(cells, self.ruler.first_keys[:, None])
-        if not complete:
+        if finite is not None:
             found[~finite] = self.ruler.n_bins
         return found
+
+    @property
+    def _is_bounded(self) -> bool:
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
 
 class _Histogram:
@@ -174,7 +182,7 @@ class _Histogram:
         self._first = np.full(ruler.n_columns, ruler.n_bins)
         self._end = np.zeros(ruler.n_columns, dtype=np.int64)
 
-    def add(self, bins: npt.NDArray[np.int32]) -> None:
+    def add(self, bins: Integers) -> None:
         for column, found in enumerate(bins):
             first = int(found.min(initial=self._n_bins))
             some = np.bincount(found - first)

@@ -19,7 +19,7 @@ from dpcov.sensitive.sums.rows import squared_norms
 
 __all__ = ["NormBins", "NormBinsKernel"]
 
-_BLOCK_BYTES = 32 << 20
+_BLOCK_BYTES = 4 << 20
 # Cells are cut to so many bits of a typical one of the shortest rows that are told apart.
 _GRID_BITS = 12
 _EXACT = 2.0**53
@@ -31,8 +31,8 @@ class NormBins(Sealed):
     Notes
     -----
     Claim P25. The norm of a row follows from that row alone, and puts it into one bin; a row
-    of zeros, or too short to tell, is in none. So replacing a row moves two counts by 1 at
-    most, and putting a row of zeros in its place moves one.
+    without cells, of zeros, or too short to tell, is in none. So one row moves the number of
+    rows in any set of bins by at most 1, and adds nothing to it if it has no cells.
     """
 
     __slots__ = ("_counts", "edges", "n_rows")
@@ -48,11 +48,13 @@ class NormBins(Sealed):
 
     def beyond(self, place: int) -> npt.NDArray[np.int64]:
         """Return the number of rows beyond an edge, as an array of one. Sensitive."""
-        return self._counts[place + 1 :].sum(keepdims=True)
+        rows: npt.NDArray[np.int64] = self._counts[place + 1 :].sum(keepdims=True)
+        return rows
 
     def sums(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return Σ value(bin) over the rows, for each list of values of the bins. Sensitive."""
-        return values @ self._counts
+        sums: npt.NDArray[np.int64] = values @ self._counts
+        return sums
 
     def __add__(self, other: object) -> NormBins:
         if not isinstance(other, NormBins):

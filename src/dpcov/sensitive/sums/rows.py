@@ -26,7 +26,7 @@ _NORM_BITS = 20
 def quantize_rows(
     rows: npt.NDArray[Any], grid: Grid, missing: Missing, out: npt.NDArray[np.float64]
 ) -> None:
-    """Clip rows to the grid's norm, or bring them to it, and write whole numbers to `out`.
+    """Clip rows to the grid's norm, and write whole numbers to `out`.
 
     Parameters
     ----------
@@ -50,14 +50,8 @@ def quantize_rows(
     a function of its own row of `rows` alone. Products and truncations act cell by cell
     and are correctly rounded. The squared norm is a sum of squared integers: it is exact,
     hence the same in any order of summation, when it is below 2^53, and is seen to be
-    ≥ 2^53 in any order when it is not; the norms of those rows are summed in integers. So
-    are those of all rows that are brought to a sphere.
+    ≥ 2^53 in any order when it is not; the norms of those rows are summed in integers.
     """
-    if grid.sphere:
-        with np.errstate(all="ignore"):
-            whole, _ = _shift_to_bits(_finite_cells(rows, missing), grid.bits)
-            out[:] = _shorten(whole, _exact_squared_norms(whole, grid.bits), grid)
-        return
     # Overflow and underflow are meant, and a warning about them would be about the data.
     with np.errstate(all="ignore"):
         np.multiply(rows, 1.0 / grid.unit, out=out, dtype=np.float64, casting="unsafe")
@@ -83,7 +77,6 @@ def _shorten(
 ) -> npt.NDArray[np.float64]:
     """Scale whole rows of known squared norm to the grid's norm, toward zero."""
     factor = 2.0**grid.bits / np.sqrt(squared)
-    factor[squared == 0] = 0.0  # a row of zeros has no direction
     return _enforce_norm(np.trunc(whole * factor[:, None]), grid)
 
 
@@ -123,7 +116,7 @@ def check_complete(complete: bool, missing: Missing) -> None:
     """Refuse missing and infinite cells where the rule says so, without a word on which."""
     if not complete and missing == Missing.REFUSE:
         raise MissingValueError(
-            "X has missing or infinite cells. Fill each from its own row alone, or pass "
+            "The table has missing or infinite cells. Fill each from its own row alone, or pass "
             "missing='center' to read them as their column's center. Dropping rows would make "
             "their number, which is published, depend on the data."
         )

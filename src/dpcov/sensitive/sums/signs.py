@@ -256,7 +256,7 @@ def _check_terms(n_terms: int) -> None:
 def _check_missing_cells(rows: npt.NDArray[Any], missing: Missing) -> None:
     if missing == Missing.REFUSE and not np.isfinite(rows).all():
         raise MissingValueError(
-            "X has missing or infinite cells. Fill each from its own row alone, or pass "
+            "The table has missing or infinite cells. Fill each from its own row alone, or pass "
             "missing='center' to let them count for nothing. Dropping rows would make their "
             "number, which is published, depend on the data."
         )

@@ -45,11 +45,13 @@ class AnnDataSource(SlicedSource):
         What the table is called in messages.
     """
 
-    def __init__(self, table: Any, wanted: Wanted, name: str = "X") -> None:
+    def __init__(self, table: Any, wanted: Wanted, name: str = "The table") -> None:
         matrix = _matrix_of(table, name)
         super().__init__(_choose_variables(table, wanted), int(matrix.shape[0]), name)
         self._matrix = matrix.tocsr() if _is_by_columns(matrix) else matrix
-        self._unit = None if wanted.unit is None else _unit_of(table.obs, wanted.unit)
+        self._unit = (
+            None if wanted.privacy_unit is None else _unit_of(table.obs, wanted.privacy_unit)
+        )
 
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys, from ``obs``."""
@@ -64,7 +66,7 @@ class AnnDataSource(SlicedSource):
             cells: npt.NDArray[Any] = dense[:, places]
             return cells
 
-        return read_or_refuse(read, f"The matrix of {self._name} cannot be read.")
+        return read_or_refuse(read, f"{self._name} has a matrix that cannot be read.")
 
 
 def _open_h5ad(path: Path) -> Any:
@@ -95,7 +97,7 @@ def _open_h5ad(path: Path) -> Any:
 def _matrix_of(table: Any, name: str) -> Any:
     """Return the matrix of an AnnData object, or say why its rows cannot be read."""
     # Asked for once: a view would make it anew each time.
-    matrix = read_or_refuse(lambda: table.X, f"The matrix of {name} cannot be read.")
+    matrix = read_or_refuse(lambda: table.X, f"{name} has a matrix that cannot be read.")
     if matrix is None:
         raise InputError(f"{name} has no matrix: its X is None. Set X to one of its layers.")
     check_array(len(matrix.shape), matrix.dtype, name)
@@ -110,7 +112,7 @@ def _matrix_of(table: Any, name: str) -> Any:
 def _choose_variables(table: Any, wanted: Wanted) -> Choice:
     """Return which variables are read."""
     labels = _variable_labels(table)
-    wanted = replace(wanted, unit=None)
+    wanted = replace(wanted, privacy_unit=None)
     if wanted == Wanted() and _are_numbered(labels):
         wanted = Wanted(columns=labels)
     return choose_from_frame(labels, wanted)
@@ -126,10 +128,12 @@ def _are_numbered(labels: list[str]) -> bool:
     return labels == [str(place) for place in range(len(labels))]
 
 
-def _unit_of(notes: Any, unit: str) -> FrameSource:
+def _unit_of(notes: Any, privacy_unit: str) -> FrameSource:
     labels = [str(label) for label in notes.columns]
-    place = find_unit(labels, unit)
-    return FrameSource(notes.iloc[:, [place]], Wanted(columns=[unit], unit=unit))
+    place = find_unit(labels, privacy_unit)
+    return FrameSource(
+        notes.iloc[:, [place]], Wanted(columns=[privacy_unit], privacy_unit=privacy_unit)
+    )
 
 
 def _is_by_columns(matrix: Any) -> bool:
@@ -144,7 +148,7 @@ def _load(table: Any) -> tuple[Any, str]:
     """Return the object, or that of a file, and what it is called in messages."""
     if isinstance(table, Files):
         return _open_h5ad(table.first), table.first.name
-    return table, "X"
+    return table, "The table"
 
 
 def _open(table: Any, opening: Opening) -> AnnDataSource:

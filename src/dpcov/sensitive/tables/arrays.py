@@ -52,10 +52,10 @@ class ArraySource(SplitSource):
         return np.ma.getdata(cells)
 
 
-def check_array(ndim: int, dtype: np.dtype[Any], name: str = "X") -> None:
+def check_array(ndim: int, dtype: np.dtype[Any], name: str = "The table") -> None:
     """Refuse an array that is no table of numbers, by its declared type."""
     if ndim != 2:
-        wanted = "a 2-D numpy array, or a table" if name == "X" else "a 2-D array"
+        wanted = "a 2-D numpy array, or a table" if name == "The table" else "a 2-D array"
         raise InputError(f"{name} must be {wanted}; got {ndim} dimension(s).")
     if dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} must hold real numbers.")
@@ -75,7 +75,8 @@ def as_array(table: Any) -> npt.NDArray[Any]:
     )
     return read_or_refuse(
         lambda: np.ma.stack(table) if masked else np.asarray(table),
-        "X must be a 2-D numpy array, or a table; these nested sequences have no common shape.",
+        "The table must be a 2-D numpy array, or a table; these nested sequences have no common "
+        "shape.",
     )
 
 
@@ -84,7 +85,7 @@ def shape_of(table: Any, wanted: Wanted) -> tuple[Choice, int]:
     return choose_from_array(int(table.shape[1]), wanted), int(table.shape[0])
 
 
-def declare_array(array: Any, name: str = "X") -> Declared:
+def declare_array(array: Any, name: str = "The table") -> Declared:
     """Return what an array declares: one type for all columns, and no names."""
     check_array(array.ndim, array.dtype, name)
     names = choose_from_array(int(array.shape[1]), Wanted()).names

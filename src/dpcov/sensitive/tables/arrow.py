@@ -40,5 +40,5 @@ def open_reader(table: Any) -> pa.RecordBatchReader:
             if isinstance(table, pyarrow.RecordBatchReader)
             else pyarrow.RecordBatchReader.from_stream(table)
         ),
-        f"X must be a table; got {kind_of(table)}, which gives no stream of rows.",
+        f"The table must be a table; got {kind_of(table)}, which gives no stream of rows.",
     )

@@ -65,8 +65,8 @@ def choose_from_schema(schema: pa.Schema, wanted: Wanted, *, of: str = "") -> Ch
                 has_numbers=any(is_number_type(types[each]) for each in choice.places),
                 of=of,
             )
-    if choice.unit is not None and not _is_key_type(types[choice.unit]):
-        raise refuse_unit_type(choice.unit_column[1], _first_word(types[choice.unit]))
+    if choice.privacy_unit is not None and not _is_key_type(types[choice.privacy_unit]):
+        raise refuse_unit_type(choice.unit_column[1], _first_word(types[choice.privacy_unit]))
     return choice
 
 

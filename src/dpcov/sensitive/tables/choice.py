@@ -1,6 +1,6 @@
 """Which columns of a table are read, in which order, and which one says whose row it is.
 
-Owns `select`, `unit` and `header`. The caller states them; the names in them are public.
+Owns `select`, `privacy_unit` and `header`. The caller states them; the names in them are public.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Wanted:
         Names for all of the table's columns, by place.
     select : sequence of str, optional
         Which columns to read, and in which order.
-    unit : str, optional
+    privacy_unit : str, optional
         The column that says whose row it is.
     header : bool, optional
         True if the table's own names are names, whatever they look like; False if a CSV file
@@ -49,16 +49,16 @@ class Wanted:
 
     columns: Sequence[str] | None = None
     select: Sequence[str] | None = None
-    unit: str | None = None
+    privacy_unit: str | None = None
     header: bool | None = None
 
     def __post_init__(self) -> None:
         if self.header is not None and not isinstance(self.header, bool):
             raise InputError("header must be True, False or None.")
-        if self.unit is not None:
-            if not isinstance(self.unit, str):
-                raise InputError("unit must be the name of a column (a string).")
-            check_spelling({0: self.unit}, of="unit=")
+        if self.privacy_unit is not None:
+            if not isinstance(self.privacy_unit, str):
+                raise InputError("privacy_unit must be the name of a column (a string).")
+            check_spelling({0: self.privacy_unit}, of="privacy_unit=")
         if self.select is None:
             return
         if self.columns is not None:
@@ -67,10 +67,10 @@ class Wanted:
                 "own names, but not both."
             )
         select = check_names("select", self.select)
-        if self.unit in select:
+        if self.privacy_unit in select:
             raise InputError(
-                f"Column {self.unit!r} says whose row it is (unit=) and is no number to read: "
-                "leave it out of select=."
+                f"Column {self.privacy_unit!r} says whose row it is (privacy_unit=) and is no "
+                "number to read: leave it out of select=."
             )
         object.__setattr__(self, "select", select)
 
@@ -95,13 +95,13 @@ class Choice:
         The names of all of its columns.
     places : tuple of int
         Which of them are numbers to read, in this order.
-    unit : int or None
+    privacy_unit : int or None
         Which of them says whose row it is.
     """
 
     labels: tuple[str, ...]
     places: tuple[int, ...]
-    unit: int | None = None
+    privacy_unit: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,9 +111,9 @@ class Choice:
     @property
     def unit_column(self) -> tuple[int, str]:
         """The place and the name of the unit column, for a table that has one."""
-        if self.unit is None:
+        if self.privacy_unit is None:
             raise AssertionError("unreachable: nobody asks for a unit column that was not stated")
-        return self.unit, self.labels[self.unit]
+        return self.privacy_unit, self.labels[self.privacy_unit]
 
     @property
     def is_whole(self) -> bool:
@@ -147,7 +147,7 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
 
     Examples
     --------
-    >>> choose_from_frame(["who", "a", "b"], Wanted(unit="who")).names
+    >>> choose_from_frame(["who", "a", "b"], Wanted(privacy_unit="who")).names
     ('a', 'b')
     """
     wanted.refuse_no_header()
@@ -158,7 +158,7 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
         return _choose(own, wanted, index, known=known)
     data = {place: label for place, label in enumerate(labels) if label not in index}
     if wanted.columns is None:
-        stated = {} if wanted.unit is None else {wanted.unit: None}
+        stated = {} if wanted.privacy_unit is None else {wanted.privacy_unit: None}
         named = {place: label for place, label in data.items() if label not in stated}
         check_own_names(named, are_names=wanted.header is True)
         check_repeats(own)
@@ -170,9 +170,9 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
     return _choose(names, wanted, index, known=known or given)
 
 
-def find_unit(labels: Sequence[str], unit: str) -> int:
+def find_unit(labels: Sequence[str], privacy_unit: str) -> int:
     """Return the place of a unit column among labels of which no other is used."""
-    return _choose(tuple(labels), Wanted(unit=unit), known=()).unit_column[0]
+    return _choose(tuple(labels), Wanted(privacy_unit=privacy_unit), known=()).unit_column[0]
 
 
 def _choose(
@@ -184,15 +184,15 @@ def _choose(
 ) -> Choice:
     """Return the choice among labels, of which those at `known` places are names for sure."""
     selected = tuple(wanted.select or ())
-    unit = () if wanted.unit is None else (wanted.unit,)
+    unit = () if wanted.privacy_unit is None else (wanted.privacy_unit,)
     place_of = {label: place for place, label in enumerate(labels)}
-    for what, names in (("unit", unit), ("select", selected)):
+    for what, names in (("privacy_unit", unit), ("select", selected)):
         unknown = [name for name in names if name not in place_of]
         if unknown:
             # A stated name among them shows that they are names; else nothing does.
             has_names = known or any(name in place_of for name in (*unit, *selected))
             raise InputError(
-                f"{what}= names columns that X does not have: {_list(map(repr, unknown))}. "
+                f"{what}= names columns that the table does not have: {_list(map(repr, unknown))}. "
                 + (_show(labels, index, known) if has_names else _HIDDEN)
             )
     if len(place_of) < len(labels):

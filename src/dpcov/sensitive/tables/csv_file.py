@@ -50,9 +50,9 @@ class CsvSource(ArrowBatchSource):
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         pyarrow = import_pyarrow()
         types = dict.fromkeys(places, pyarrow.float64())
-        if self._choice.unit in places:
+        if self._choice.privacy_unit in places:
             # As bytes: 007 and 7 are two people, and no encoding is guessed.
-            types[self._choice.unit] = pyarrow.binary()
+            types[self._choice.privacy_unit] = pyarrow.binary()
         return (batch.columns for batch in self._read(types))
 
     def _keys(self, column: Any, name: str) -> Keys:
@@ -102,7 +102,9 @@ def _open(path: Path, wanted: Wanted) -> tuple[Header, Choice]:
     """Return the names and which columns are read."""
     if wanted.header is False:
         labels = _stated_labels(wanted, path.name)
-        return Header(labels, 0), choose_from_frame(labels, Wanted(labels, unit=wanted.unit))
+        return Header(labels, 0), choose_from_frame(
+            labels, Wanted(labels, privacy_unit=wanted.privacy_unit)
+        )
     header = read_header(path)
     check_header(header, wanted, path.name)
     return header, choose_from_frame(header.labels, wanted)
@@ -111,7 +113,7 @@ def _open(path: Path, wanted: Wanted) -> tuple[Header, Choice]:
 def _stated_labels(wanted: Wanted, name: str) -> tuple[str, ...]:
     """Return the names that a caller states for a file that has none."""
     stated = wanted.select if wanted.columns is None else wanted.columns
-    if stated is None or (wanted.unit is not None and wanted.columns is None):
+    if stated is None or (wanted.privacy_unit is not None and wanted.columns is None):
         raise InputError(
             f"With header=False the names of all columns of {name} must be stated with columns=, "
             "in the file's order, that of the unit column too. Or write a line of names at its top."

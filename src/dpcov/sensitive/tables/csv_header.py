@@ -85,7 +85,9 @@ def check_header(header: Header, wanted: Wanted, name: str) -> None:
     """
     if wanted.header or _states_some(wanted, header.labels):
         return
-    found = first_value(["unit" if label == wanted.unit else label for label in header.labels])
+    found = first_value(
+        ["unit" if label == wanted.privacy_unit else label for label in header.labels]
+    )
     if found is not None:
         raise InputError(
             f"The first line of {name} must hold the names of the columns. That of column "

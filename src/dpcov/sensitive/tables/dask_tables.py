@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "DaskSource", "Partition"]
 
-_UNREADABLE = "The Dask collection X cannot be split into its partitions."
+_UNREADABLE = "The Dask collection cannot be split into its partitions."
 
 
 def _open(table: Any, opening: Opening) -> DaskSource:
@@ -75,7 +75,7 @@ def _is_frame(table: Any) -> bool:
         return True
     if arrays is not None and isinstance(table, arrays.Array):
         return False
-    raise InputError(f"X must be a Dask array or data frame; got {kind_of(table)}.")
+    raise InputError(f"The table must be a Dask array or data frame; got {kind_of(table)}.")
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
@@ -83,7 +83,7 @@ def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
     choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]
     kind, stored = None, table
-    if choice.unit is not None:
+    if choice.privacy_unit is not None:
         stored = read_or_refuse(lambda: _as_stored(table, choice), _UNREADABLE)
         # Text that Dask would have made of objects declares nothing.
         is_made = stored is not table and declared.unit_kind == Kind.TEXT
@@ -116,9 +116,9 @@ def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> Dask
     chosen = table if choice.is_whole else table[:, places]
     partitions = read_or_refuse(lambda: _chunks(chosen.rechunk({1: -1})), _UNREADABLE)
     whose = None
-    if choice.unit is not None:
+    if choice.privacy_unit is not None:
         # Before chunks are joined, which would make 64 bits of 32.
-        whose = read_or_refuse(lambda: _chunks(table[:, [choice.unit]]), _UNREADABLE)
+        whose = read_or_refuse(lambda: _chunks(table[:, [choice.privacy_unit]]), _UNREADABLE)
     kind = as_keys(np.empty(0, table.dtype), "").kind
     return DaskSource(choice, partitions, table.chunks[0], scheduler, unit_kind=kind, whose=whose)
 
@@ -131,7 +131,8 @@ def _chunks(array: Any) -> list[Any]:
 def _check_width(table: Any) -> None:
     if math.isnan(table.shape[1]):
         raise InputError(
-            "X does not know the number of its columns: call X.compute_chunk_sizes() first."
+            "The table does not know the number of its columns: call its compute_chunk_sizes() "
+            "first."
         )
 
 
@@ -192,7 +193,7 @@ class DaskSource:
         order = KeyOrder()
         runs = (run for found in self._run("units", tasks) for run in found)
         for keys in check_keys(
-            runs, n_rows=self._length, name=name, of="X", declared=self._unit_kind
+            runs, n_rows=self._length, name=name, of="The table", declared=self._unit_kind
         ):
             order.add(keys)
             yield keys
@@ -206,7 +207,7 @@ class DaskSource:
         )
 
     def _pieces(self, order: KeyOrder | None) -> Iterator[tuple[Piece, Delayed]]:
-        unit = None if self._choice.unit is None else self._choice.unit_column[1]
+        unit = None if self._choice.privacy_unit is None else self._choice.unit_column[1]
         start = 0
         for rows, length in zip(self._partitions, self._lengths, strict=True):
             read = Partition(self.columns, unit, length, self._labels)
@@ -239,7 +240,7 @@ class Partition:
     ----------
     columns : tuple of str
         The names of the columns to read, by place.
-    unit : str or None
+    privacy_unit : str or None
         The name of the last column, if it says whose row it is.
     n_rows : int
         How many rows it had when they were counted.
@@ -248,26 +249,27 @@ class Partition:
     """
 
     columns: tuple[str, ...]
-    unit: str | None
+    privacy_unit: str | None
     n_rows: int
     labels: tuple[str, ...] | None = None
 
     def __call__(self, computed: Any) -> RowSource:
         """Return the partition as a source of rows."""
-        names = self.columns if self.unit is None else (*self.columns, self.unit)
+        names = self.columns if self.privacy_unit is None else (*self.columns, self.privacy_unit)
         # By place two columns could be taken for each other.
         named = self.labels is None or self.labels == tuple(map(str, computed.columns))
         if computed.shape[1:] != (len(names),) or not named:
             raise InputError(
-                "A partition of X has other columns than X declares, or in another order."
+                "A partition of the table has other columns than the table declares, or in "
+                "another order."
             )
         # What an empty partition says of its types means nothing: pandas often says object.
         rows = computed if computed.shape[0] else np.empty((0, len(names)))
-        source = _open_partition(rows, Wanted(names, unit=self.unit))
+        source = _open_partition(rows, Wanted(names, privacy_unit=self.privacy_unit))
         if source.n_rows != self.n_rows:
             raise InputError(
-                "X changed while it was read: a partition has another number of rows than when "
-                "they were counted. Nothing was released."
+                "The table changed while it was read: a partition has another number of rows "
+                "than when they were counted. Nothing was released."
             )
         return source
 
@@ -283,7 +285,9 @@ def read_keys(piece: Piece, computed: Any, size: int) -> list[Keys]:
 
 
 def _read_places(choice: Choice) -> list[int]:
-    return list(choice.places if choice.unit is None else (*choice.places, choice.unit))
+    return list(
+        choice.places if choice.privacy_unit is None else (*choice.places, choice.privacy_unit)
+    )
 
 
 def _open_partition(computed: Any, wanted: Wanted) -> RowSource:

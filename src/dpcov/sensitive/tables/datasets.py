@@ -32,11 +32,11 @@ __all__ = ["KIND", "DatasetSource"]
 
 # For each column. Without a buffer Arrow loads whole row groups.
 _BUFFER_BYTES = 1 << 16
-_FAILED = "The data set X cannot be read: a file of it is missing, truncated, or not of its schema."
+_FAILED = "The data set cannot be read: a file of it is missing, truncated, or not of its schema."
 _HIDDEN = (
-    "unit= needs the files of the data set X, to see that all store the column in one type, and X "
-    "does not show them, as when it is filtered. Write what is needed to Parquet files and pass "
-    "their folder."
+    "privacy_unit= needs the files of the data set, to see that all store the column in one "
+    "type, and it does not show them, as when it is filtered. Write what is needed to Parquet "
+    "files and pass their folder."
 )
 
 
@@ -50,14 +50,14 @@ class DatasetSource(ArrowBatchSource):
         _check(dataset)
         self._dataset = dataset
         choice = choose_from_schema(dataset.schema, wanted)
-        if choice.unit is not None:
+        if choice.privacy_unit is not None:
             place, name = choice.unit_column
             label = dataset.schema.names[place]
             files = read_or_refuse(lambda: list(dataset.get_fragments()), _HIDDEN)
             if not read_or_refuse(partial(stored_alike, files, [label], dataset.schema), _FAILED):
                 raise refuse_mixture(name)
         n_rows = read_or_refuse(dataset.count_rows, _FAILED)
-        super().__init__(choice, n_rows, "The data set X")
+        super().__init__(choice, n_rows, "The data set")
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         labels = self._dataset.schema.names  # Arrow makes a new list each time
@@ -145,7 +145,7 @@ def _is_dataset(table: Any) -> bool:
 
 def _check(table: Any) -> None:
     if not hasattr(table, "count_rows") or not hasattr(table, "schema"):
-        raise InputError(f"X must be a data set of pyarrow; got {kind_of(table)}.")
+        raise InputError(f"The table must be a data set of pyarrow; got {kind_of(table)}.")
 
 
 def _declare(table: Any, wanted: Wanted) -> Declared:

@@ -79,7 +79,7 @@ class FrameSource:
         runs = (
             read_keys(column[start : start + size], name) for start in range(0, self._length, size)
         )
-        return check_keys(runs, n_rows=self._length, name=name, of="X")
+        return check_keys(runs, n_rows=self._length, name=name, of="The table")
 
     @property
     def unit_kind(self) -> str | None:
@@ -115,8 +115,8 @@ def as_frame(table: Any) -> nw.DataFrame[Any]:
 
     def say(error: Exception) -> str:
         if isinstance(error, nw.exceptions.DuplicateError):
-            return "X has two columns of the same name; rename one of them."
-        return "X cannot be read as a data frame."
+            return "The table has two columns of the same name; rename one of them."
+        return "The table cannot be read as a data frame."
 
     return read_or_refuse(lambda: nw.from_native(table, eager_only=True), say)
 
@@ -146,8 +146,8 @@ def choose_from_types(
                 is_stated=wanted.states_names,
                 has_numbers=any(numeric[each] for each in choice.places),
             )
-    if choice.unit is not None:
-        kind = types[choice.unit]
+    if choice.privacy_unit is not None:
+        kind = types[choice.privacy_unit]
         if not (kind.is_numeric() or kind.is_temporal() or kind in _KEY_TYPES):
             raise refuse_unit_type(choice.unit_column[1], type(kind).__name__)
     return choice

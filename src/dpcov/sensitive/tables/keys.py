@@ -219,9 +219,9 @@ def check_keys(
 def refuse_mixture(name: str) -> InputError:
     """Return the refusal of a person who may be written in two ways, for the caller to raise."""
     return InputError(
-        f"Unit column {name!r} must hold cells of one kind, and of one type in all pieces of X: "
-        "text, whole numbers or dates. Otherwise one person could be written in two ways and "
-        "count as two. Convert all of its cells to text."
+        f"Unit column {name!r} must hold cells of one kind, and of one type in all pieces of the "
+        "table: text, whole numbers or dates. Otherwise one person could be written in two ways "
+        "and count as two. Convert all of its cells to text."
     )
 
 

@@ -24,13 +24,13 @@ from dpcov.sensitive.tables.refusals import read_all_or_refuse, read_or_refuse
 __all__ = ["KIND", "LazySource"]
 
 _FAILED = (
-    "The lazy frame X cannot be computed. What polars says may quote a cell and is not repeated "
-    "here; X.collect() shows it."
+    "The lazy frame cannot be computed. What polars says may quote a cell and is not repeated "
+    "here; its collect() shows it."
 )
 
 
 class LazySource(BatchSource):
-    """A polars lazy frame: computed once for the number of rows, and once for the rows.
+    """A polars lazy frame: computed for the number of rows, and for each pass over the rows.
 
     The rows come in batches, in order, where polars can do that (`collect_batches`);
     otherwise the frame is collected in memory.
@@ -40,7 +40,7 @@ class LazySource(BatchSource):
         self._lazy = nw.from_native(table)
         schema = _schema(table)
         n_rows = read_or_refuse(lambda: int(self._lazy.select(nw.len()).collect().item()), _FAILED)
-        super().__init__(choose_from_types(schema, wanted), n_rows, "The lazy frame X")
+        super().__init__(choose_from_types(schema, wanted), n_rows, "The lazy frame")
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         for batch in read_all_or_refuse(lambda: self._compute(places), _FAILED):

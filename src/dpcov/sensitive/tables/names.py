@@ -38,7 +38,7 @@ def given_names(columns: Any, expected: int) -> tuple[str, ...]:
     """Return names that a caller states for all columns."""
     names = check_names("columns", columns)
     if len(names) != expected:
-        raise InputError(f"columns has {len(names)} names; X has {expected} columns.")
+        raise InputError(f"columns has {len(names)} names; the table has {expected} columns.")
     return names
 
 
@@ -69,15 +69,15 @@ def check_own_names(labels: Mapping[int, Any], *, are_names: bool) -> None:
         Whether the caller says that they are, whatever they look like.
     """
     names = {place: str(label) for place, label in labels.items()}
-    check_spelling(names, of="X")
+    check_spelling(names, of="the table")
     found = None if are_names else first_value(labels.values())
     if found is not None:
         # A file without a header, read as if it had one: its first person would be public.
         raise InputError(
-            f"The name of column {list(labels)[found] + 1} of X looks like a value, as when a file "
-            "without a header was read: then the names are somebody's row, and they are not "
-            "repeated here. Read it again or rename them; state the names with columns=; or say "
-            "header=True if they are names."
+            f"The name of column {list(labels)[found] + 1} of the table looks like a value, as "
+            "when a file without a header was read: then the names are somebody's row, and they "
+            "are not repeated here. Read it again or rename them; state the names with columns=; "
+            "or say header=True if they are names."
         )
 
 
@@ -87,8 +87,8 @@ def check_repeats(names: Sequence[str]) -> None:
     for place, name in enumerate(names):
         if name in place_of:
             raise InputError(
-                f"Columns {place_of[name] + 1} and {place + 1} of X have the same name; names must "
-                "differ."
+                f"Columns {place_of[name] + 1} and {place + 1} of the table have the same name; "
+                "names must differ."
             )
         place_of[name] = place
 
@@ -147,10 +147,10 @@ def check_shape(n_rows: int, n_columns: int, fewest_rows: int) -> None:
     # The wording that scikit-learn asks of its estimators, and as good as any.
     if n_columns == 0:
         raise InputError(
-            f"X has no columns: 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is "
+            f"The table has no columns: 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is "
             "required."
         )
     if n_rows < fewest_rows:
         raise InputError(
-            f"X has {n_rows} sample(s), n_samples={n_rows}; at least {fewest_rows} needed."
+            f"The table has {n_rows} sample(s), n_samples={n_rows}; at least {fewest_rows} needed."
         )

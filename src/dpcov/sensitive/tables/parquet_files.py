@@ -64,8 +64,8 @@ class ParquetSource(ArrowBatchSource):
         # Columns that are not read may differ, and categories are the same people as text.
         types, others = first.types, schema.types  # Arrow makes a new list each time
         pairs = [(place, others[place], types[place]) for place in choice.places]
-        if choice.unit is not None:
-            unit = choice.unit
+        if choice.privacy_unit is not None:
+            unit = choice.privacy_unit
             pairs.append((unit, finest_type(others[unit]), finest_type(types[unit])))
         for place, here, there in pairs:
             if here != there:
@@ -89,7 +89,7 @@ class ParquetSource(ArrowBatchSource):
         if kind is None:
             return columns
         return [
-            column.cast(kind) if place == self._choice.unit else column
+            column.cast(kind) if place == self._choice.privacy_unit else column
             for place, column in zip(places, columns, strict=True)
         ]
 
@@ -144,12 +144,12 @@ def _in_seconds(files: Sequence[Path], choice: Choice) -> dict[Path, pa.DataType
 
     What Arrow notes about its own types tells them, and with them how far times were rounded.
     """
-    if choice.unit is None:
+    if choice.privacy_unit is None:
         return {}
     found = {}
     for path in files:
         note = read_or_refuse(partial(_read_note, path), _broken(path))
-        kind = None if note is None else note.types[choice.unit]
+        kind = None if note is None else note.types[choice.privacy_unit]
         if str(kind).startswith(("time32[s]", "timestamp[s")):
             found[path.absolute()] = kind
     return found

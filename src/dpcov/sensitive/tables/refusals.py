@@ -23,9 +23,9 @@ def read_or_refuse(read: Callable[[], T], reason: Reason) -> T:
 
     Examples
     --------
-    >>> read_or_refuse(lambda: float("secret"), "X cannot be read.")
+    >>> read_or_refuse(lambda: float("secret"), "The table cannot be read.")
     Traceback (most recent call last):
-    dpcov.errors.InputError: X cannot be read.
+    dpcov.errors.InputError: The table cannot be read.
     """
     try:
         return read()

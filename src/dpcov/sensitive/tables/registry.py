@@ -47,7 +47,7 @@ def open_table(
     columns: Sequence[str] | None = None,
     *,
     select: Sequence[str] | None = None,
-    unit: str | None = None,
+    privacy_unit: str | None = None,
     header: bool | None = None,
     fewest_rows: int = 2,
     scheduler: Scheduler | None = None,
@@ -64,10 +64,10 @@ def open_table(
     select : sequence of str, optional
         The columns to read, in this order. The others may be of any type, and are not read
         where the format allows that. Not together with `columns`.
-    unit : str, optional
+    privacy_unit : str, optional
         The column that says whose row it is. It is no part of the blocks; see
-        `RowSource.unit_keys`. Whole numbers, text, categories, dates; not for streams that
-        can be read only once. Of AnnData it is a column of ``obs``.
+        `RowSource.unit_keys`. Whole numbers, text, categories, dates. A stream that can be read
+        only once must be spooled first: `spool.readable`. Of AnnData it is a column of ``obs``.
     header : bool, optional
         True says that the table's own names are names, also if they look like somebody's row.
         False says that a CSV file has none; then `columns` or `select` names all columns by place.
@@ -83,16 +83,16 @@ def open_table(
     cell; nor are names that nobody stated, where they may be cells. The same numbers give the
     same blocks from every kind of table, whatever batches or row groups they are stored in. A
     column that pandas wrote to Parquet or Arrow for an index of rows is not read, unless
-    `select` or `unit` names it.
+    `select` or `privacy_unit` names it.
 
     Examples
     --------
     >>> open_table([[1.0, 2.0], [3.0, 4.0]]).columns
     ('x0', 'x1')
-    >>> open_table([[1.0, 2.0], [3.0, 4.0]], unit="x0").columns
+    >>> open_table([[1.0, 2.0], [3.0, 4.0]], privacy_unit="x0").columns
     ('x1',)
     """
-    wanted = Wanted(columns, select, unit, header)
+    wanted = Wanted(columns, select, privacy_unit, header)
     kind, found = find_kind(table)
     source = kind.open(found, Opening(wanted, fewest_rows, scheduler))
     if source.n_rows is not None:
@@ -108,7 +108,8 @@ def find_kind(table: Any) -> tuple[TableKind, Any]:
     if kind is None:
         *others, last = [kind.called for kind in _kinds() if kind.called]
         raise InputError(
-            f"X must be {', '.join(others)} or {last}, or the path of a file; got {kind_of(table)}."
+            f"The table must be {', '.join(others)} or {last}, or the path of a file; got "
+            f"{kind_of(table)}."
         )
     return kind, table
 

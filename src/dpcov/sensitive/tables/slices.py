@@ -35,7 +35,7 @@ class SlicedSource(ABC):
         What the table is called in messages.
     """
 
-    def __init__(self, choice: Choice, n_rows: int, name: str = "X") -> None:
+    def __init__(self, choice: Choice, n_rows: int, name: str = "The table") -> None:
         self.columns = choice.names
         self.n_rows: int | None = n_rows
         self._choice, self._length, self._name = choice, n_rows, name

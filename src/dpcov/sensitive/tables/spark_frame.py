@@ -1,7 +1,7 @@
 """Rows from a Spark data frame, as Arrow batches, one partition after the other.
 
 Spark computes the frame anew for each reading: once for the number of rows, once for the
-keys of a unit column, once for the rows. Cache a frame that is dear to compute.
+keys of a unit column, and once for each pass over the rows. Cache a frame that is dear to compute.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "SparkSource"]
 
 _FAILED = (
-    "The Spark data frame X cannot be computed. What Spark says may quote a cell and is not "
-    "repeated here; X.count() and X.show() show it. It must be a batch of version 4 or later, "
+    "The Spark data frame cannot be computed. What Spark says may quote a cell and is not "
+    "repeated here; its count() and show() show it. It must be a batch of version 4 or later, "
     "whose workers have pyarrow."
 )
 
@@ -40,10 +40,10 @@ class SparkSource(ArrowBatchSource):
     def __init__(self, table: Any, wanted: Wanted) -> None:
         self._table = table
         choice = choose_from_schema(_schema(table), wanted)
-        super().__init__(choice, read_or_refuse(table.count, _FAILED), "The Spark data frame X")
+        super().__init__(choice, read_or_refuse(table.count, _FAILED), "The Spark data frame")
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
-        unit = () if self._choice.unit is None else (self._choice.unit,)
+        unit = () if self._choice.privacy_unit is None else (self._choice.privacy_unit,)
         # The same columns in every reading: the order that a shuffle gives depends on them.
         computed = (*self._choice.places, *unit)
         for batch in read_all_or_refuse(lambda: self._read(computed), _FAILED):

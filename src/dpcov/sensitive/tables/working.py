@@ -7,8 +7,8 @@ public or were paid for, so a row stays a function of its own row alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,76 +18,20 @@ from dpcov.columns import Columns, Units
 from dpcov.sensitive.tables.pieces import Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 
-__all__ = ["FAR", "CellReading", "Reading", "WorkingSource"]
+__all__ = ["FAR", "Reading", "WorkingSource"]
 
 Array = npt.NDArray[np.float64]
 
+_TILE_CELLS = 1 << 15  # a few arrays of so many cells stay in a cache
 FAR = float(np.finfo(np.float64).max)
 """Where a cell is that is there and left the floats: far away, and not missing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How cells are read: z = clip((x − center) / scale, low, high) / factor.
+    """How cells are read: z = (clip(x, lower, upper) − center) / scale.
 
-    Parameters
-    ----------
-    units : Units
-        Centers and scales as stated.
-    low, high : ndarray, shape (n_columns,)
-        Bounds in these units; infinite where there is none.
-    factor : ndarray, shape (n_columns,)
-        A further scale, which was paid for; ones before that.
-    """
-
-    units: Units
-    low: Array
-    high: Array
-    factor: Array
-
-    @classmethod
-    def of(cls, n_columns: int, columns: Columns | None = None) -> Reading:
-        """Return the reading that public facts ask for."""
-        if columns is None:
-            infinite = np.full(n_columns, np.inf)
-            return cls(Units.plain(n_columns), -infinite, infinite, np.ones(n_columns))
-        return cls(columns.units, *columns.limits, np.ones(n_columns))
-
-    def rescaled(self, factor: Array) -> Reading:
-        """Return the reading with a further scale."""
-        return replace(self, factor=self.factor * factor)
-
-    @property
-    def working_units(self) -> Units:
-        """What a working cell of 1 is worth in the data's own units."""
-        return self.units.rescaled(self.factor)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether cells are taken as they are."""
-        plain = not self.units.center.any() and (self.working_units.scale == 1).all()
-        return bool(plain and np.isinf(self.low).all())
-
-    def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a block in working units; a missing or infinite cell stays as it is."""
-        if self.is_plain:
-            return block
-        # Overflow is meant, and a warning about it would be about the data.
-        with np.errstate(all="ignore"):
-            cells: Array = np.subtract(block, self.units.center, dtype=np.float64)
-            cells /= self.units.scale
-            cells /= self.factor
-            # A cell that is there and leaves the floats is far away, and not missing.
-            low, high = (np.clip(limit / self.factor, -FAR, FAR) for limit in (self.low, self.high))
-            np.clip(cells, low, high, out=cells, where=np.isfinite(block))
-        return cells
-
-
-@dataclass(frozen=True, eq=False)
-class CellReading:
-    """How cells are read when limits are learned: z = (clip(x, lower, upper) − center) / scale.
-
-    All are in the data's own units; limits are infinite where there is none.
+    All are in the data's own units, public or paid for; a limit is infinite where there is none.
     """
 
     lower: Array
@@ -95,31 +39,63 @@ class CellReading:
     center: Array
     scale: Array
 
+    @classmethod
+    def of(cls, n_columns: int, columns: Columns | None = None) -> Reading:
+        """Return the reading that public facts ask for, if nothing is learned."""
+        if columns is None:
+            infinite = np.full(n_columns, np.inf)
+            return cls(-infinite, infinite, np.zeros(n_columns), np.ones(n_columns))
+        units = columns.units
+        return cls(*columns.bounds, units.center, units.scale)
+
     @property
-    def working_units(self) -> Units:
+    def units(self) -> Units:
         """What a working cell of 1 is worth in the data's own units."""
         return Units(self.center, self.scale)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether cells are taken as they are."""
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        return not bounded and not self.center.any() and bool((self.scale == 1).all())
+
     def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a block in working units; a missing or infinite cell stays as it is."""
+        if self.is_plain:
+            return block
+        cells = np.empty(block.shape)
+        step = max(1, _TILE_CELLS // max(1, block.shape[1]))
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
-            cells: Array = np.maximum(block, self.lower, dtype=np.float64)
-            np.minimum(cells, self.upper, out=cells)
-            cells -= self.center
-            cells /= self.scale
-            # A cell that is there and leaves the floats is far away, and not missing.
-            np.clip(cells, -FAR, FAR, out=cells)
-        there = np.isfinite(block)
-        if not there.all():
-            np.copyto(cells, block, where=~there)
+            for start in range(0, len(block), step):
+                tile = slice(start, start + step)
+                self._read_tile(block[tile], cells[tile])
         return cells
+
+    def _read_tile(self, block: npt.NDArray[Any], out: Array) -> None:
+        np.maximum(block, self.lower, out=out, dtype=np.float64, casting="unsafe")
+        np.minimum(out, self.upper, out=out)
+        out -= self.center
+        out /= self.scale
+        if not self._stays_finite:
+            # A cell that is there and leaves the floats is far away, and not missing.
+            np.clip(out, -FAR, FAR, out=out)
+        # A sum that is finite has no other terms; where it is not, each is looked at.
+        if not np.isfinite(block.sum(dtype=np.float64)):
+            np.copyto(out, block, where=~np.isfinite(block), casting="unsafe")
+
+    @cached_property
+    def _stays_finite(self) -> bool:
+        """Whether no cell within the limits can leave the floats."""
+        with np.errstate(all="ignore"):
+            ends = [(limit - self.center) / self.scale for limit in (self.lower, self.upper)]
+        return bool(np.isfinite(ends).all())
 
 
 class WorkingSource:
     """A source whose blocks are in working units."""
 
-    def __init__(self, source: Rows, reading: Reading | CellReading) -> None:
+    def __init__(self, source: Rows, reading: Reading) -> None:
         self._source, self._reading = source, reading
 
     @property

@@ -22,8 +22,8 @@ from dpcov.version import __version__
 __all__ = ["Carried", "Refused", "add_carried", "allow_transport", "run_guarded"]
 
 _FAILED = (
-    "A part of X could not be read. What a library said about it may quote a cell and is not "
-    "repeated. Nothing was released."
+    "A part of the table could not be read. What a library said about it may quote a cell and is "
+    "not repeated. Nothing was released."
 )
 
 

@@ -22,14 +22,14 @@ __all__ = ["import_dask", "make_tasks", "merge_tasks", "or_explain", "unless_ref
 T = TypeVar("T")
 
 _FAILED = (
-    "Dask could not compute X. Its own tasks failed, a partition has other columns or types than X "
-    f"declares, or a worker lacks dpcov {__version__} or what it depends on. What was said may "
-    "quote a cell and is not repeated; X.compute() and the workers' logs show it. Nothing was "
-    "released."
+    "Dask could not compute the table. Its own tasks failed, a partition has other columns or "
+    f"types than it declares, or a worker lacks dpcov {__version__} or what it depends on. What "
+    "was said may quote a cell and is not repeated; its compute() and the workers' logs show it. "
+    "Nothing was released."
 )
 _KILLED = (
-    "Workers died again and again while they worked on X, as when they run out of memory. Nothing "
-    "was released. Give them more memory, or more and smaller partitions."
+    "Workers died again and again while they worked on the table, as when they run out of "
+    "memory. Nothing was released. Give them more memory, or more and smaller partitions."
 )
 _LOST = (
     "The connection to the Dask cluster was lost, or its work was cancelled. Nothing was released."

@@ -1,0 +1,173 @@
+"""`dpcov.release`: the covariance of a table, all of its second moments about its mean.
+
+Owns what a caller may state about it. The steps are `mechanisms.dense`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpcov.mechanisms.dense import DenseOptions, release_dense
+from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
+from dpcov.releases import Release
+from dpcov.releases.saturation import warn_of_saturation
+
+__all__ = ["release"]
+
+
+def release(
+    table: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    columns: Facts | None = None,
+    row_norm: float | None = None,
+    neighbors: str = "replace",
+    shares: Mapping[str, float] | None = None,
+    missing: str = "refuse",
+    privacy_unit: str | None = None,
+    rows_per_unit: int | None = None,
+    header: bool | None = None,
+    engine: Any = None,
+    progress: Progress | None = None,
+    seed: int | None = None,
+) -> Release:
+    """Publish the covariance of a sensitive table. Spends the privacy budget.
+
+    Parameters
+    ----------
+    table : array, data frame, stream or path, shape (n_rows, n_columns)
+        One row for each person, or several with `privacy_unit`; any real, integer or boolean
+        type. numpy, scipy.sparse, pandas, polars (also lazy), pyarrow tables and data sets, Dask
+        arrays and data frames, Spark, AnnData, anything with ``__arrow_c_stream__`` such as a
+        DuckDB relation, or the path of a ``.csv``, ``.parquet``, ``.npy`` or ``.h5ad`` file or
+        of a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
+        header, or `header=False`, and numbers in all columns that are used. An ``.h5ad`` file
+        must be one that you trust: HDF5 can hang on a damaged one. Not modified, not kept.
+        Of a stream that can be read only once, such as a reader or a DuckDB relation, the
+        columns that are used are written to a temporary file without a name, in ``TMPDIR`` or
+        the system's temporary folder, which is gone with the call or the process. With
+        `row_norm` and without `privacy_unit` nothing is written, and there may be 3.8 million
+        rows. See docs/data.md.
+    epsilon : float
+        Positive. There is no default.
+    delta : float
+        In (0, 1), well below 1 / n_rows. There is no default.
+    columns : Columns, mapping, path of a .toml or .json file, or sequence of str, optional
+        Public facts of the columns to be used, such as ``{"age": (18, 110), "income": (0,
+        None)}``: see `dpcov.Columns`. Or column names; by default the table's own, or
+        ``x0, x1, …``.
+        What is not stated of a column is learned, and paid for: a range, a center, limits and
+        a scale.
+    row_norm : float, optional
+        A public bound on the Euclidean norm of a row, in units of the stated centers and scales,
+        or of the middle of the bounds and half their distance, or in the data's own. Longer rows
+        are clipped to it. Choose it from knowledge: a bound that is read from the data breaks
+        the promise. With it nothing is learned, and the rows are read once. By default it is
+        learned too, and the rows are read three times.
+    neighbors : {"replace", "add-remove"}
+        Which tables are hard to tell apart: two that differ in one person's row, or two
+        of which one has a row that adds nothing in its place. Both take the number of rows
+        as public.
+    shares : mapping, optional
+        Shares of the budget for what is learned: of ``"range"``, ``"center"``, ``"limit"``,
+        ``"mean"``, ``"scale"``, ``"beyond"``, ``"radius"`` and ``"clipping"``. The moments have
+        what is left. See docs/choosing.md.
+    missing : {"refuse", "center"}
+        What to do with missing and infinite cells: raise, or read them as the center of their
+        column, which should then be close to the mean. With ``"refuse"`` the promise holds among
+        complete tables only: that there is a release tells that nobody's cell is missing.
+    privacy_unit : str, optional
+        The column that says whose row it is, when one person has several. The promise is then
+        about all rows of one person together. The column is not released.
+    rows_per_unit : int, optional
+        With `privacy_unit`: how many rows of each are used, the first in the table's order. The
+        noise grows with it.
+    header : bool, optional
+        True says that the table's own names are names, also if some look like values. Without it
+        such a table is refused, because they may be somebody's row: the first of a CSV file
+        without a header. False says that a CSV file has none; `columns` then names all columns
+        in the file's order.
+    engine : {"dask"} or distributed.Client, optional
+        Read and add up the rows on the workers of this client; ``"dask"`` takes the cluster
+        that this process is connected to, or else Dask's threads in it. The noise is drawn
+        here, once, and the same seed gives the same bytes. A Dask collection uses Dask anyway.
+        See docs/dask.md.
+    progress : bool or callable, optional
+        By default a bar is shown in a terminal after two seconds. A function is called with
+        the name of the pass, the rows read so far, and the rows in all, or None.
+    seed : int, optional
+        Makes a repeatable *simulation*, which promises nothing. Never for real data.
+
+    Returns
+    -------
+    Release
+        The noisy covariance (1/n) Σ (x − m)(x − m)ᵀ and the noisy mean m, with their noise
+        scales and their promise.
+
+    Raises
+    ------
+    ParameterError, InputError
+        Before any budget is spent, which the message says, and with no data in it. What can be
+        refused without a row is refused before the table is opened.
+
+    Warns
+    -----
+    WeakPromiseWarning
+        When delta is above 1 / n_rows: publishing one row at random would keep that promise.
+    SaturationWarning
+        When the release shows that nearly all rows are as long as the stated `row_norm` allows:
+        see `Release.bound_in_use`.
+
+    See Also
+    --------
+    release_pairs : The strongest pairs, for hundreds or thousands of columns.
+    plan : What either will show.
+
+    Notes
+    -----
+    Formal guarantee: (epsilon, delta)-differential privacy of everything returned, for
+    the stated neighboring relation, among complete tables if others are refused (claims in
+    docs/privacy.md). Everything that is learned on the way is paid for from the same promise,
+    and listed in ``release.events``.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).normal(scale=0.3, size=(5000, 4))
+    >>> release = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=1.0)
+    >>> print(release.promise)
+    (1, 1e-06)-differential privacy, replace-one neighbors
+    """
+    with refused_for_free():
+        request = Request.of(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            columns=columns,
+            missing=missing,
+            privacy_unit=privacy_unit,
+            rows_per_unit=rows_per_unit,
+            header=header,
+            engine=engine,
+            progress=progress,
+            seed=seed,
+        )
+        options = DenseOptions(
+            promise=request.promise,
+            facts=request.facts,
+            row_norm=row_norm,
+            shares=shares,
+            rows_per_unit=request.rows_per_unit,
+            missing=request.missing,
+        )
+        options.check(request.n_columns)
+        request = request.for_table(table)
+    opened = request.reading(table, passes=options.passes)
+    with refused_for_free(request.is_spent), opened as (source, adder):
+        made = release_dense(source, options, engine=adder, stream=request.stream)
+    request.warn_of_weak_promise(made.n_rows)
+    if row_norm is not None:
+        warn_of_saturation(made)
+    return made

@@ -1,0 +1,13 @@
+from .algorithms import PaperResult as PaperResult
+from .algorithms import dp_thresholding as dp_thresholding
+from .algorithms import ldp_thresholding as ldp_thresholding
+from .algorithms import perturbed_covariance as perturbed_covariance
+from .bounds import error_bound as error_bound
+from .models import sample_rows as sample_rows
+from .models import sample_second_moment as sample_second_moment
+from .models import scaled_to_norm as scaled_to_norm
+from .models import sparse_covariance as sparse_covariance
+from .promises import ActualPromise as ActualPromise
+from .promises import actual_promise as actual_promise
+from .reproduction import reproduce as reproduce
+from .study import Study as Study

@@ -1,0 +1,113 @@
+"""What a card says of a release, as rows of a table: a label and a text.
+
+Owns the labels. A view of the card: nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpcov.privacy import event_from_dict
+
+__all__ = ["Fact", "provenance", "what_was_released"]
+
+Fact = tuple[str, str]
+
+_SCALED = {
+    "stated": "columns scaled by public facts; clipping and noise are in these units",
+    "learned and paid for": (
+        "columns scaled by scales that were learned and paid for; clipping and noise are in "
+        "these units"
+    ),
+}
+_VARIANCES = {
+    "not released": "not released: all numbers are correlations",
+    "stated": "public, as stated",
+}
+_CENTER = {
+    "public": "public, as stated",
+    "stated": "public, as stated",
+    "private": "a mean that was released and paid for",
+    "learned": "learned and paid for",
+    "differences": "none needed: differences of rows",
+}
+_MISSING = {"refuse": "refused", "center": "read as the center"}
+_CONSTANTS = {
+    "max_pairs": "pairs asked for",
+    "mean_constant": "constant of each row, on the grid",
+}
+
+
+def what_was_released(card: Mapping[str, Any]) -> list[Fact]:
+    """Return rows, columns, clipping and noise of a release."""
+    data, released, reading = card["data"], card["released"], card["reading"]
+    several = card["guarantee"]["privacy_unit"]["rows_per_unit"] > 1
+    facts = [
+        ("rows" if several else "people (rows)", f"{data['n_rows']:,}"),
+        ("columns", f"{data['n_columns']:,}"),
+        ("released", released["in_words"]),
+    ]
+    if data["n_terms"] != data["n_rows"]:
+        facts.append(("terms in each average", f"{data['n_terms']:,}"))
+    if released["variances"] in _VARIANCES:
+        facts.append(("variances", _VARIANCES[released["variances"]]))
+    if reading["scales"] in _SCALED:
+        facts.append(("units", _SCALED[reading["scales"]]))
+    facts += _clipping(reading)
+    facts += [
+        (f"noise of a {noise['of']}", f"{noise['law']}, {noise['measure']} {noise['value']:.3g}")
+        for noise in card["mechanism"]["noise"]
+    ]
+    return facts
+
+
+def _clipping(reading: Mapping[str, Any]) -> list[Fact]:
+    behind = " behind variances" if reading["signs_only"] else ""
+    facts = []
+    if reading["row_norm"] is not None:
+        paid = ", learned and paid for" if reading["row_norm_is"] != "stated" else ""
+        facts.append((f"rows{behind} clipped to norm", f"{reading['row_norm']:.6g}{paid}"))
+    if reading["cell_bound"] is not None:
+        facts.append((f"cells{behind} clipped to", f"{reading['cell_bound']:.6g}"))
+    return facts
+
+
+def provenance(card: Mapping[str, Any]) -> list[Fact]:
+    """Return how a release was made: mechanism, grid, constants and events."""
+    reading, mechanism = card["reading"], card["mechanism"]
+    facts = [
+        ("dpcov version", card["library"]["version"]),
+        ("mechanism", mechanism["name"]),
+        ("noise calibrated for", card["guarantee"]["calibrated_for"]),
+        ("center", _CENTER[reading["center"]]),
+        ("missing cells", _MISSING[reading["missing_cells"]]),
+        (
+            "rows of each privacy unit used, at most",
+            f"{card['guarantee']['privacy_unit']['rows_per_unit']}",
+        ),
+        *_clipping(reading),
+    ]
+    if reading["grid_bits"] is not None:
+        facts.append(("grid", f"{reading['row_norm']:g} / 2^{reading['grid_bits']}"))
+    facts += _constants(mechanism["constants"])
+    events = ", ".join(_event(dict(event)) for event in mechanism["events"])
+    return [*facts, ("what cost privacy", events)]
+
+
+def _event(facts: dict[str, Any]) -> str:
+    share = facts.pop("share")
+    event = event_from_dict(facts)
+    return f"{event.name}: {event.in_words} ({share:.0%})"
+
+
+def _constants(constants: Mapping[str, Any]) -> list[Fact]:
+    facts = [
+        (label, f"{constants[name]:.6g}")
+        for name, label in _CONSTANTS.items()
+        if constants[name] is not None
+    ]
+    if constants["cap"] is not None:
+        text = ", ".join(f"{name} {value:.6g}" for name, value in constants["cap"].items())
+        facts.append(("constants of a report", text))
+    return facts

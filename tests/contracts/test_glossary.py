@@ -1,0 +1,45 @@
+"""The glossary names what there is, and pages keep to its words."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+import dpcov
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted({*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CHANGELOG.md"})
+GLOSSARY = (DOCS / "glossary.md").read_text(encoding="utf-8")
+
+
+def exists(name):
+    found = dpcov
+    for part in name.split(".")[1:]:
+        if dataclasses.is_dataclass(found) and part in {f.name for f in dataclasses.fields(found)}:
+            return True
+        found = getattr(found, part, None)
+    return found is not None
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(dpcov\.[\w.]+)`", GLOSSARY))))
+def test_a_name_in_the_glossary_is_in_the_code(name):
+    assert exists(name)
+
+
+def test_a_name_that_is_not_in_the_code_is_found():
+    assert not exists("dpcov.Release.nothing")
+    assert not exists("dpcov.report")
+
+
+def test_a_word_stands_once():
+    entries = re.findall(r"^\| ([^|-]+) \|", GLOSSARY, flags=re.MULTILINE)
+    words = [word for entry in entries for word in entry.split(", ") if word != "word"]
+    assert len(set(words)) == len(words) > 30
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_house_and_door_are_words_of_the_architecture_page(page):
+    if page.name != "architecture.md":
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"\b(house|doors?)\b", text, flags=re.IGNORECASE)

@@ -1,0 +1,178 @@
+"""Lengths of rows: where a radius is sought, what is measured beyond it, and with which noise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpcov.exact.randomness import RandomStream
+from dpcov.mechanisms.learning.lengths import (
+    edges_about,
+    find_radius,
+    measure_clipping,
+    tail_wanted,
+)
+from dpcov.mechanisms.learning.quantiles import Payment
+from dpcov.mechanisms.learning.tuning import DEFAULT
+from dpcov.privacy import Neighbors
+from dpcov.sensitive.sums.norm_histogram import NormBins
+
+N_ROWS = 10**6
+EDGES = edges_about(5.0, DEFAULT)
+SQUARED = np.random.default_rng(1).chisquare(5, size=N_ROWS)
+
+
+def bins_of(squared, edges=EDGES):
+    places = np.searchsorted(edges, squared)
+    return NormBins(np.bincount(places, minlength=len(edges) + 1), edges, n_rows=len(squared))
+
+
+def payment(multiplier=1e-3, neighbors=Neighbors.REPLACE, rows_per_unit=1):
+    return Payment(multiplier=multiplier, neighbors=neighbors, rows_per_unit=rows_per_unit)
+
+
+def test_what_is_typical_is_the_middle_edge():
+    assert EDGES[len(EDGES) // 2] == 5.0
+    assert EDGES[0] == pytest.approx(5 / 16)
+    assert EDGES[-1] == pytest.approx(5 * 16)
+    assert len(EDGES) == 1 + (1 << DEFAULT.radius_steps)
+
+
+@pytest.mark.parametrize("tail", [0.001, 0.05, 0.5])
+def test_without_noise_a_radius_is_the_first_edge_that_leaves_the_tail(tail):
+    bins = bins_of(SQUARED)
+    place = find_radius(bins, tail, payment(), DEFAULT, RandomStream.from_seed(1))
+    assert bins.beyond(place)[0] <= tail * N_ROWS < bins.beyond(place - 1)[0]
+
+
+@pytest.mark.parametrize("squared", [0.0, 1e-3, 5.0, 1e9])
+def test_lengths_of_every_size_have_a_radius(squared):
+    place = find_radius(
+        bins_of(np.full(500, squared)), 0.1, payment(), DEFAULT, RandomStream.from_seed(1)
+    )
+    assert 0 < place < len(EDGES)
+    assert EDGES[place] == pytest.approx(np.clip(squared, EDGES[1], EDGES[-1]), rel=0.05)
+
+
+@pytest.mark.claim("P25")
+@given(
+    st.lists(st.integers(0, len(EDGES)), min_size=1, max_size=9),
+    st.integers(0, len(EDGES) - 1),
+    st.integers(1, 3),
+)
+def test_a_row_stands_for_two_integers_of_which_none_is_beyond_the_steps(
+    places, place, rows_per_unit
+):
+    asked = []
+
+    class Watched(NormBins):
+        def sums(self, values):
+            asked.append(values)
+            return super().sums(values)
+
+    counts = np.bincount(places, minlength=len(EDGES) + 1)
+    bins = Watched(counts, EDGES, n_rows=len(places))
+    own = payment(rows_per_unit=rows_per_unit)
+    measure_clipping(bins, place, 0.1, own, DEFAULT, RandomStream.from_seed(1))
+    (values,) = asked
+    steps = DEFAULT.square_steps
+    assert values.shape == (2, len(EDGES) + 1)
+    assert values.min() == 0
+    assert values.max() == steps
+    assert (values[:, : place + 1] == 0).all()
+    assert (values[0, place + 1 :] == steps).all()
+    assert (np.diff(values[1]) >= 0).all()
+
+
+@pytest.mark.parametrize("place", [40, 64, 80, 100])
+def test_without_noise_the_share_is_exact_and_the_excess_nearly(place):
+    found = measure_clipping(
+        bins_of(SQUARED), place, 0.1, payment(), DEFAULT, RandomStream.from_seed(1)
+    )
+    squared = EDGES[place]
+    apart = np.clip(SQUARED - squared, 0, DEFAULT.excess_reach * squared).mean()
+    assert found.share == pytest.approx((squared < SQUARED).mean(), abs=1e-6)
+    assert found.excess == pytest.approx(apart, rel=0.02)
+
+
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize("neighbors", [Neighbors.REPLACE, Neighbors.ADD_REMOVE])
+def test_share_and_excess_have_noise_of_the_stated_sd(neighbors):
+    n_rows, place = 500, 64
+    bins = bins_of(np.zeros(n_rows))
+    own = payment(3.0, neighbors, rows_per_unit=2)
+    found = [
+        measure_clipping(bins, place, 0.1, own, DEFAULT, RandomStream.from_seed(seed))
+        for seed in range(2000)
+    ]
+    # 3 multipliers · 2 rows · √2 for two sums.
+    assert found[0].share_error == pytest.approx(3 * 2 * 2**0.5 / n_rows, rel=1e-6)
+    assert found[0].excess_error == pytest.approx(
+        found[0].share_error * DEFAULT.excess_reach * EDGES[place], rel=1e-12
+    )
+    share = np.array([each.share / each.share_error for each in found])
+    excess = np.array([each.excess / each.excess_error for each in found])
+    for scores in (share, excess):
+        assert stats.kstest(scores, "norm").pvalue > 1e-6
+        assert stats.kstest(scores * 1.3, "norm").pvalue < 1e-6
+    assert abs(np.corrcoef(share, excess)[0, 1]) < 0.1
+
+
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize("neighbors", [Neighbors.REPLACE, Neighbors.ADD_REMOVE])
+def test_every_answer_of_the_bisection_has_the_noise_that_all_of_them_pay_for(
+    neighbors, monkeypatch
+):
+    answers = []
+
+    def heard(self, sums, stream):
+        noisy = type(self)._on(self, sums, stream)
+        answers.append(noisy[0] - sums[0])
+        return noisy
+
+    noise = type(payment().noise(low=0, high=1, columns=1, n_rows=1))
+    monkeypatch.setattr(noise, "_on", noise.on, raising=False)
+    monkeypatch.setattr(noise, "on", heard)
+    bins = bins_of(SQUARED[:5000])
+    own = payment(4.0, neighbors, rows_per_unit=3)
+    for seed in range(400):
+        find_radius(bins, 0.1, own, DEFAULT, RandomStream.from_seed(seed))
+    assert len(answers) == 400 * DEFAULT.radius_steps
+    # 4 multipliers · 3 rows · √steps.
+    scores = np.array(answers) / (4 * 3 * DEFAULT.radius_steps**0.5)
+    assert stats.kstest(scores, "norm").pvalue > 1e-6
+    for wrong in (1.3, 1 / 1.3):
+        assert stats.kstest(scores * wrong, "norm").pvalue < 1e-6
+
+
+@pytest.mark.claim("P25")
+@given(
+    st.integers(1, 1 << 40),
+    st.integers(1, 1000),
+    st.floats(0.01, 1e6),
+    st.integers(1, 1000),
+)
+def test_the_tail_is_a_share_that_grows_with_noise(n_rows, n_columns, multiplier, rows):
+    own = payment(multiplier, rows_per_unit=rows)
+    tail, more = (
+        tail_wanted(n_rows, n_columns, moments=moments, radius=own, tuning=DEFAULT)
+        for moments in (own, payment(2 * multiplier, rows_per_unit=rows))
+    )
+    assert 0 < tail <= more <= DEFAULT.most_tail
+    noise = own.noise(low=0, high=1, columns=1, n_rows=n_rows, steps=DEFAULT.radius_steps).sd
+    assert tail == DEFAULT.most_tail or tail * n_rows >= DEFAULT.radius_noise * noise
+
+
+@pytest.mark.claim("P25")
+def test_a_trillion_rows_leave_no_integer():
+    n_rows = 1 << 40
+    counts = np.zeros(len(EDGES) + 1, dtype=np.int64)
+    counts[[10, -1]] = n_rows // 2
+    bins = NormBins(counts, EDGES, n_rows=n_rows)
+    for multiplier in (1e-3, 1e6):
+        own = payment(multiplier, rows_per_unit=100)
+        found = measure_clipping(bins, 64, 0.1, own, DEFAULT, RandomStream.from_seed(1))
+        assert found.share == pytest.approx(0.5, abs=6 * found.share_error + 1e-12)
+        place = find_radius(bins, 0.4, own, DEFAULT, RandomStream.from_seed(1))
+        assert place == len(EDGES) - 1
