@@ -198,9 +198,10 @@ class Published(ABC):
         --------
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 3))
-        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6)
-        >>> {name: round(share, 2) for name, share in release.shares.items()}
-        {'radius': 0.05, 'moments': 0.95}
+        >>> columns = {name: {"center": 0, "scale": 1} for name in ("x0", "x1", "x2")}
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, columns=columns)
+        >>> {name: round(share, 3) for name, share in release.shares.items()}
+        {'beyond': 0.005, 'radius': 0.04, 'clipping': 0.03, 'moments': 0.925}
         """
         events = self.events
         names = [event.name for event in events]
