@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benchmarks import dask_engine, estimate, files, local, pairs, release
+from benchmarks.accuracy import kinds, scales, study
 from benchmarks.accuracy import pairs as accuracy_of_pairs
-from benchmarks.accuracy import scales, study
 from benchmarks.accuracy import tables as real_tables
 from benchmarks.measure import Table
 
@@ -21,6 +21,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy": study.tables,
     "accuracy-pairs": accuracy_of_pairs.tables,
     "accuracy-scales": scales.tables,
+    "accuracy-kinds": kinds.tables,
     "local": local.tables,
     "files": files.tables,
     "dask": dask_engine.tables,

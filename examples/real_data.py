@@ -61,8 +61,9 @@ def tell(study: Study, folder: Path | None) -> None:
     """Print what each budget shows, and draw the largest."""
     n_rows, size = study.table.shape
     print(f"\n{study.name}: {n_rows} rows × {size} columns")
+    known = {name: fact for name, fact in study.known.items() if name != "max_pairs"}
     forecast = dpcov.plan(
-        n=n_rows, p=size, epsilon=1.0, delta=0.1 / n_rows, max_pairs=study.max_pairs
+        n=n_rows, p=size, epsilon=1.0, delta=0.1 / n_rows, max_pairs=study.max_pairs, **known
     )
     for mechanism in ("dense", "pairs"):
         shown = forecast.outlook(mechanism).shown_half

@@ -1,12 +1,16 @@
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dpcov
 from dpcov.detection import dense_detectable, pairs_detectable
-from dpcov.errors import ParameterError
+from dpcov.errors import InputError, ParameterError
+from dpcov.mechanisms.dense import DenseOptions
+from dpcov.mechanisms.outlook import typical_row_norm
+from dpcov.planning import dense
 from either import release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
@@ -19,7 +23,7 @@ def detected(mechanism, n, p, correlation, max_pairs, runs, seed):
         generator = np.random.default_rng(1000 * seed + run)
         rows = generator.standard_normal((n, p))
         rows[:, 1] = correlation * rows[:, 0] + math.sqrt(1 - correlation**2) * rows[:, 1]
-        options = {"row_norm": math.sqrt(p + 2.33 * math.sqrt(2 * p))}
+        options = {"row_norm": typical_row_norm(p)}
         if mechanism == "pairs":
             options = {"max_pairs": max_pairs}
         made = release(rows, **BUDGET, **options, seed=run)
@@ -34,7 +38,8 @@ def detected(mechanism, n, p, correlation, max_pairs, runs, seed):
     ("mechanism", "n", "p"), [("dense", 5000, 20), ("pairs", 4000, 60), ("pairs", 10_000, 150)]
 )
 def test_the_promised_power_is_that_of_simulations_to_fifteen_percent(mechanism, n, p):
-    outlook = dpcov.plan(n=n, p=p, **BUDGET, max_pairs=20).outlook(mechanism)
+    forecast = dpcov.plan(n=n, p=p, **BUDGET, max_pairs=20, row_norm=typical_row_norm(p))
+    outlook = forecast.outlook(mechanism)
     runs = 100
     # At 15 % less the pair shows clearly less often than promised, at 15 % more clearly more.
     below, above = (
@@ -139,6 +144,14 @@ def test_detection_of_nothing_is_infinite():
         {"neighbors": "add-remove", "center": "differences"},
         {"neighbors": "none"},
         {"delta": None},
+        {"p": None},
+        {"columns": {"a": (0, 1)}},
+        {"columns": {"a": (0, 1)}, "p": None},
+        {"row_norm": 0.0},
+        {"row_norm": 3.0, "shares": {"radius": 0.1}},
+        {"shares": {"radius": 0.99}},
+        {"shares": {"values": 0.5}},
+        {"neighbors": "local", "row_norm": 3.0},
     ],
 )
 def test_impossible_plans_are_refused(wrong):
@@ -168,8 +181,6 @@ def test_the_local_model_is_planned_with_and_without_delta():
 
 
 def test_the_local_model_needs_as_many_people_as_its_own_plan_says():
-    from dpcov.mechanisms.outlook import typical_row_norm
-
     plan = dpcov.plan(n=10**6, p=20, epsilon=2.0, neighbors="local")
     reports = dpcov.local.CollectionPlan(
         columns=[f"x{i}" for i in range(20)], row_norm=typical_row_norm(20), epsilon=2.0
@@ -183,3 +194,160 @@ def test_a_trusted_table_shows_more_than_reports():
     table = dpcov.plan(n=10**5, p=20, epsilon=1.0, delta=1e-6)
     reports = dpcov.plan(n=10**5, p=20, epsilon=1.0, delta=1e-6, neighbors="local")
     assert table.outlook("dense").shown_half < reports.outlook("cap").shown_half / 10
+
+
+# What is forecast is what the release does.
+
+
+def even(n, p):
+    """A table whose rows are about as long as each other."""
+    return np.random.default_rng(1).standard_normal((n, p))
+
+
+def skewed(n, p):
+    """A table with a common factor, long tails and rare ones: a few rows are far longer."""
+    generator = np.random.default_rng(1)
+    rows = 0.5 * generator.standard_normal((n, 1)) + 0.87 * generator.standard_normal((n, p))
+    rows[:, ::3] = np.exp(rows[:, ::3])
+    rows[:, 1::3] = rows[:, 1::3] > 1
+    return rows
+
+
+def facts_of(kind, p):
+    stated = {
+        "nothing": None,
+        "bounds": (-9, 9),
+        "some": {"lower": -9},
+        "center": {"center": 0},
+        "all": {"center": 0, "scale": 1},
+    }[kind]
+    return None if stated is None else {f"x{place}": stated for place in range(p)}
+
+
+def noise_of_a_unit(forecast, made):
+    """Noise over the squared row norm: as forecast, over that of the release."""
+    n, p = made.n_rows, made.n_columns
+    squared = dense.learned_squared_norm(made.learned.clipping.wanted, p)
+    said = dpcov.plan(n=n, **forecast).outlook("dense").noise_scale / squared
+    done = made.noise_scale.off_diagonal / made.factor / made.provenance.row_norm**2
+    return said / done
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+@pytest.mark.parametrize("kind", ["nothing", "bounds", "some", "center", "all"])
+def test_a_forecast_has_the_budget_and_the_noise_of_the_release(kind, neighbors):
+    stated = BUDGET | {"columns": facts_of(kind, 6), "neighbors": neighbors}
+    names = [f"x{place}" for place in range(6)]
+    table = dict(zip(names, even(3000, 6).T, strict=True))
+    made = dpcov.release(pytest.importorskip("pandas").DataFrame(table), **stated, seed=0)
+    forecast = dpcov.plan(n=3000, p=6, **stated)
+    assert forecast.shares == pytest.approx(made.shares, rel=1e-9)
+    assert noise_of_a_unit(stated | {"p": 6}, made) == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "bounds"])
+def test_a_forecast_without_the_cost_of_learning_is_found_out(kind, monkeypatch):
+    stated = BUDGET | {"columns": facts_of(kind, 6)}
+    table = {f"x{place}": cells for place, cells in enumerate(even(3000, 6).T)}
+    made = dpcov.release(pytest.importorskip("pandas").DataFrame(table), **stated, seed=0)
+    split = DenseOptions.budget
+
+    def whole(self, stated, n_rows):
+        budget = split(self, stated, n_rows)
+        return replace(budget, multipliers=budget.multipliers | {"moments": whole_of(self.promise)})
+
+    monkeypatch.setattr(DenseOptions, "budget", whole)
+    assert noise_of_a_unit(stated | {"p": 6}, made) < 0.9
+
+
+def whole_of(promise):
+    return dpcov.privacy.gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+@pytest.mark.parametrize(("n", "p"), [(20_000, 5), (20_000, 20), (20_000, 60)])
+def test_a_forecast_lies_between_the_releases_of_even_and_of_skewed_tables(n, p, epsilon):
+    promise = {"epsilon": epsilon, "delta": 1e-6}
+    outlook = dpcov.plan(n=n, p=p, **promise).outlook("dense")
+    lowest, highest = (
+        dpcov.release(table(n, p), **promise, seed=0)
+        .estimate(level=3.0, psd="none")
+        .smallest_detectable_correlation
+        for table in (even, skewed)
+    )
+    assert lowest < outlook.shown_half < highest
+    # What clipping leaves uncertain is counted as well.
+    assert dense_detectable(n_columns=p, n_rows=n, noise_scale=outlook.noise_scale) <= (
+        outlook.shown_half
+    )
+
+
+def test_known_row_norms_leave_out_what_learning_costs():
+    learned = dpcov.plan(n=20_000, p=20, **BUDGET)
+    stated = dpcov.plan(n=20_000, p=20, **BUDGET, row_norm=7.0)
+    assert stated.shares == {"moments": 1.0}
+    assert stated.outlook("dense").shown_half < learned.outlook("dense").shown_half
+    assert (learned.row_norm, stated.row_norm) == (None, 7.0)
+    # Without a scale its unit is not known, and it is taken to be well chosen.
+    again = dpcov.plan(n=20_000, p=20, **BUDGET, row_norm=700.0)
+    assert again.outlook("dense").noise_scale == pytest.approx(stated.outlook("dense").noise_scale)
+
+
+@pytest.mark.parametrize(("kind", "variance"), [("all", 1.0), ("bounds", 1 / 8)])
+def test_a_row_norm_is_in_units_of_the_stated_scales(kind, variance):
+    facts = {"columns": facts_of(kind, 6), "row_norm": 4.0}
+    table = {f"x{place}": cells for place, cells in enumerate(even(3000, 6).T)}
+    made = dpcov.release(pytest.importorskip("pandas").DataFrame(table), **BUDGET, **facts, seed=0)
+    said = dpcov.plan(n=3000, **BUDGET, **facts).outlook("dense").noise_scale
+    assert said == pytest.approx(made.noise_scale.off_diagonal / variance, rel=1e-9)
+    # Rows are shorter than a row norm that is too small for them, and vary less.
+    tight = dpcov.plan(n=3000, **BUDGET, **(facts | {"row_norm": 0.1})).outlook("dense")
+    assert tight.noise_scale > 6 * 3.73 / 3000
+
+
+def test_the_columns_of_a_plan_are_those_of_a_release(tmp_path):
+    by_hand = {"age": (18, 110), "income": (0, None), "sleep": {"center": 7, "scale": 1.3}}
+    file = tmp_path / "columns.toml"
+    file.write_text(
+        "[columns.age]\nlower = 18\nupper = 110\n[columns.income]\nlower = 0\n"
+        "[columns.sleep]\ncenter = 7\nscale = 1.3\n"
+    )
+    facts = dpcov.Columns.from_mapping(by_hand)
+    plans = [
+        dpcov.plan(n=9000, **BUDGET, columns=columns)
+        for columns in (by_hand, facts, list(facts), file, str(file))
+    ]
+    assert all(each.n_columns == 3 and each.columns == facts for each in plans)
+    assert len({str(each) for each in plans}) == 1
+    named = dpcov.plan(n=9000, p=3, **BUDGET, columns=["age", "income", "sleep"])
+    assert named.columns is None
+    assert named.outlooks == dpcov.plan(n=9000, p=3, **BUDGET).outlooks
+    with pytest.raises(InputError):
+        dpcov.plan(n=9000, **BUDGET, columns=["age", "age"])
+
+
+def test_a_plan_says_its_shares_and_what_is_stated():
+    said = {
+        kind: str(dpcov.plan(n=9000, p=4, **BUDGET, columns=facts_of(kind, 4))).splitlines()[4]
+        for kind in ("nothing", "bounds", "all")
+    }
+    assert said["nothing"] == (
+        "Shares of the budget of dense: range 4 %, center 6 %, limit 6 %, mean 2 %, scale 4 %, "
+        "beyond 0.5 %, radius 4 %, clipping 3 %, moments 70.5 %. Nothing is stated."
+    )
+    assert said["bounds"].endswith("Stated: facts of 4 of 4 columns; the rest is learned.")
+    assert "dense: beyond 0.5 %, radius 4 %, clipping 3 %, moments 92.5 %." in said["all"]
+    norm = dpcov.plan(n=9000, **BUDGET, columns=facts_of("all", 4), row_norm=3.0)
+    assert norm.budget == (
+        "Shares of the budget of dense: moments 100 %. "
+        "Stated: facts of 4 of 4 columns and row_norm; nothing is learned."
+    )
+    own = dpcov.plan(n=9000, p=4, **BUDGET, shares={"range": 0.1})
+    assert own.shares["range"] == pytest.approx(0.1)
+    assert dpcov.plan(n=9000, p=4, epsilon=1.0, neighbors="local").budget == ""
+
+
+@pytest.mark.parametrize("facts", [{"row_norm": 5.0}, {"columns": facts_of("all", 10)}])
+def test_the_rows_needed_know_what_is_stated(facts):
+    nothing = dpcov.plan(n=1000, p=10, **BUDGET).rows_needed(0.1, mechanism="dense")
+    assert dpcov.plan(n=1000, p=10, **BUDGET, **facts).rows_needed(0.1, mechanism="dense") < nothing

@@ -35,7 +35,7 @@ _WAYS: dict[str, Callable[[Array, Array, Array], dict[str, Any]]] = {
         "row_norm": 3 * _radius(rows - mean),
         "columns": _centers(mean),
     },
-    "centers; R learned": lambda rows, mean, scale: {"columns": _centers(mean)},
+    "centers; the rest learned": lambda rows, mean, scale: {"columns": _centers(mean)},
     "R": lambda rows, mean, scale: {"row_norm": _radius(rows)},
     "nothing": lambda rows, mean, scale: {},
     "bounds ±4 sd": lambda rows, mean, scale: {"columns": _bounds(mean, scale, 4)},

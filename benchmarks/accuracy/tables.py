@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class RealTable:
 
     @property
     def correlation(self) -> Array:
-        return np.nan_to_num(np.corrcoef(self.frame.to_numpy().T))
+        return np.asarray(np.nan_to_num(np.corrcoef(self.frame.to_numpy().T)))
 
     @classmethod
     def read(cls, path: Path) -> RealTable:
@@ -91,7 +91,7 @@ def _table_of(found: list[RealTable], epsilon: float) -> Table:
             "false",
         ),
     )
-    numbers = []
+    numbers: list[list[float]] = []
     for real in found:
         truth = real.correlation
         zeros = _error(np.eye(len(truth)), truth)
@@ -99,20 +99,22 @@ def _table_of(found: list[RealTable], epsilon: float) -> Table:
             [_outcome(real, truth, columns, epsilon, seed) for seed in range(_RUNS)]
             for columns in (real.bounds, None)
         )
-        listed = np.mean([each.listed for each in nothing])
-        false = np.mean([each.false for each in nothing])
         row = [
             zeros,
-            *(np.mean([each.error for each in some]) for some in (stated, nothing)),
-            *(np.mean([each.covered for each in some]) for some in (stated, nothing)),
-            listed,
-            false,
+            *(_mean(each.error for each in some) for some in (stated, nothing)),
+            *(_mean(each.covered for each in some) for some in (stated, nothing)),
+            _mean(each.listed for each in nothing),
+            _mean(each.false for each in nothing),
         ]
         numbers.append(row)
         table.rows.append((real.name, str(len(real.frame)), str(len(truth)), *_formatted(row)))
     for name, summary in (("median", np.median), ("mean", np.mean)):
-        table.rows.append((name, "", "", *_formatted(summary(numbers, axis=0))))
+        table.rows.append((name, "", "", *_formatted(summary(np.array(numbers), axis=0))))
     return table
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
 
 
 def _formatted(row: Any) -> list[str]:

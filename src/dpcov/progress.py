@@ -94,7 +94,7 @@ def _new_bar() -> Progress | None:
     except ModuleNotFoundError:
         return None
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a folder's name may have brackets
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("rows"),

@@ -61,6 +61,25 @@ def test_a_plan_for_machines_has_the_numbers_of_the_library():
     assert found["rows_needed"] == plan.rows_needed(0.1)
 
 
+def test_a_plan_reads_the_columns_file_of_a_release(tmp_path):
+    (tmp_path / "c.toml").write_text("[columns.a]\nlower = 0\nupper = 1\n[columns.b]\nlower = 0\n")
+    result = run("plan", "--rows", 20_000, "--columns", tmp_path / "c.toml", *PROMISE)
+    assert result.exit_code == 0
+    flat = " ".join(result.output.split())
+    assert "20,000 rows, 2 columns" in flat
+    assert "moments 70.5 %. Stated: facts of 2 of 2 columns; the rest is learned." in flat
+    asked = ("--rows", 20_000, "--columns", tmp_path / "c.toml", *PROMISE, "--row-norm", 3)
+    found = json.loads(run("plan", *asked, "--json").stdout)
+    assert (found["shares"], found["row_norm"], found["n_columns"]) == ({"moments": 1.0}, 3.0, 2)
+
+
+@pytest.mark.parametrize("columns", ["no-such-file.toml", "-3", "1", "c.txt"])
+def test_a_plan_needs_columns_or_their_file(columns):
+    result = run("plan", "--rows", 20_000, f"--columns={columns}", *PROMISE)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_plan_of_the_local_model_needs_no_delta():
     result = run("plan", "--rows", 20_000, "--columns", 3, "--epsilon", 2, "--neighbors", "local")
     assert result.exit_code == 0
@@ -156,8 +175,9 @@ def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated)
         (("--privacy-unit", "x9"), "--privacy-unit needs --rows-per-unit"),
         (("--rows-per-unit", 2), "--rows-per-unit needs --privacy-unit, the column"),
         (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
-        (("--share", "noise=1"), "--share must be a mapping that names moments"),
-        (("--epsilon", 0.01), "State --row-norm, or --columns with lower and upper"),
+        (("--share", "noise=1"), "--share must be a mapping that names range, center, limit"),
+        (("--share", "range=0.9"), "of the budget for the moments"),
+        (("--share", "range=0.1", "--row-norm", 2), "with --row-norm nothing is"),
         (("--out", "."), "has no name of its own"),
     ],
 )
@@ -218,8 +238,21 @@ def test_nothing_but_the_promise_need_be_stated(rows, tmp_path):
     result = run("release", rows, *PROMISE, "--out", tmp_path / "out", "--json")
     card = json.loads(result.stdout)["card"]
     names = [event["name"] for event in card["mechanism"]["events"]]
-    assert names == ["radius", "moments"]
+    facts = ["range", "center", "limit", "mean", "scale"]
+    assert names == [*facts, "beyond", "radius", "clipping", "moments"]
     assert card["reading"]["center"] == "private"
+    assert {column["scale_is"] for column in card["learned"]["columns"]} == {"learned"}
+
+
+def test_the_terminal_says_what_was_learned(rows, tmp_path):
+    said = run("release", rows, *PROMISE, "--out", tmp_path / "out").stdout
+    shown = run("show", tmp_path / "out").stdout
+    for text in ("limited to the limits of their columns", "of the rows were longer", "deviation"):
+        assert text in said
+        assert text in shown
+    stated = run("release", rows, *PROMISE, "--out", tmp_path / "two", "--row-norm", 4).stdout
+    assert "limits of their columns" not in stated
+    assert "None" not in said + stated
 
 
 def test_a_warning_goes_to_the_error_stream(rows, tmp_path):

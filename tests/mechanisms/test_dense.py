@@ -257,14 +257,6 @@ def test_a_unit_column_with_nulls_is_refused():
         )
 
 
-def test_a_stream_cannot_be_read_twice():
-    import pyarrow as pa
-
-    stream = pa.Table.from_pandas(table()).to_reader()
-    with pytest.raises(InputError, match="reads the rows 3 times"):
-        dpcov.release(stream, epsilon=1, delta=1e-6)
-
-
 def test_steps_and_passes_are_counted():
     promise = ApproxDP(1.0, 1e-5, "replace")
     passes = [DenseOptions(promise, None, norm, None, 1, "refuse").passes for norm in (1.0, None)]

@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -109,6 +110,41 @@ def test_intervals_are_centered_on_the_release(release, estimate):
     assert (high - low) / 2 == pytest.approx(1.95996 * estimate.standard_error, rel=1e-4)
 
 
+def test_intervals_about_the_table_leave_sampling_out(release, estimate):
+    low, high = estimate.interval(about="table")
+    assert (low + high) / 2 == pytest.approx(release.matrix)
+    noise = estimate.noise.of_table.interval_variance(slice(None), estimate.covariance)
+    assert (high - low) / 2 == pytest.approx(1.95996 * np.sqrt(noise), rel=1e-4)
+    whole = np.subtract(*reversed(estimate.interval()))
+    assert (high - low < whole).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0])
+def test_intervals_about_the_table_cover_its_covariance(scale):
+    """Whatever the law of its rows is: noise alone is in question."""
+    rows = np.random.default_rng(0).exponential(size=(500, 4)) * [1, 1, 1, scale]
+    norm = float(np.linalg.norm(rows, axis=1).max())
+    truth = np.cov(rows.T, bias=True)
+    covered = []
+    for seed in range(100):
+        made = dpcov.release(rows, epsilon=4.0, delta=1e-6, row_norm=norm, seed=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NothingDetectableWarning)
+            low, high = made.estimate(psd="none").interval(about="table")
+        covered.append((low <= truth) & (truth <= high))
+    assert 0.92 <= np.mean(covered) <= 0.98
+
+
+def test_a_clipped_release_has_wider_intervals_about_the_table():
+    plain = release_of(band(6), n_rows=5000)
+    clipped = replace(plain, factor=1.2, factor_error=0.05)
+    widths = [
+        np.subtract(*reversed(each.estimate(level=3.0).interval(about="table")))
+        for each in (plain, clipped)
+    ]
+    assert (widths[1] > widths[0]).all()
+
+
 def test_the_same_release_gives_the_same_bytes(release, estimate):
     again = release.estimate()
     assert again.covariance.tobytes() == estimate.covariance.tobytes()
@@ -200,6 +236,7 @@ def test_the_smallest_detectable_correlation_is_detected_half_of_the_time():
     ("call", "message"),
     [
         (lambda e: e.interval(level=1.0), "level must lie in"),
+        (lambda e: e.interval(about="rows"), "about must be one of"),
         (lambda e: e.edges(fdr=0), "fdr must lie in"),
         (lambda e: e.edges(fdr="x"), "fdr must be"),
         (lambda e: e.sample(0), "n_rows must"),

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpcov import NoiseScale, Release
 from dpcov.postprocess.diagonal import shrink_diagonal
-from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from dpcov.postprocess.noise_model import Clipped, NoiseModel, row_blocks
 from postprocess.simulation import release_of
 
 MODEL = NoiseModel(np.array([1.0, 2.0, 0.3]), n_rows=50, off_diagonal=0.1, diagonal=0.2)
@@ -97,3 +99,66 @@ def test_the_noise_of_a_mean_counts_in_every_variance():
     first, second = np.array([0]), np.array([2])
     errors = [model.pair_error(first, second, np.zeros(1))[0] ** 2 for model in (mean, plain)]
     assert errors[0] - errors[1] == pytest.approx(0.4)
+
+
+CLIPPING = Clipped(covariance=0.04, variance=0.09, factor=0.01)
+CLIPPED = NoiseModel(np.array([1.0, 2.0, 0.3]), 50, 0.1, 0.2, clipping=CLIPPING)
+
+
+def test_clipping_adds_a_share_of_the_product_of_variances_to_pairs():
+    more = CLIPPED.block(slice(None)) - MODEL.block(slice(None))
+    product = np.outer(MODEL.variances, MODEL.variances)
+    assert more == pytest.approx(0.04 * product)
+    assert CLIPPED.pair_variance(2.0) - MODEL.pair_variance(2.0) == pytest.approx(0.04 * 4.0)
+    weight = np.array([1.0, 0.0, 2.0])
+    assert CLIPPED.row_sums(weight) == pytest.approx(CLIPPED.block(slice(None)) @ weight)
+
+
+def test_clipping_adds_a_share_of_the_square_to_variances():
+    more = CLIPPED.diagonal_variance() - MODEL.diagonal_variance()
+    assert more == pytest.approx(0.09 * MODEL.variances**2)
+
+
+def test_the_error_of_the_factor_is_a_share_of_the_covariance():
+    first, second, covariance = np.array([0]), np.array([1]), np.array([0.5])
+    errors = [model.pair_error(first, second, covariance)[0] ** 2 for model in (CLIPPED, MODEL)]
+    assert errors[0] - errors[1] == pytest.approx(0.04 * 2.0 + 0.01 * 0.25)
+    whole = np.array([[1.0, 0.5, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 0.3]])
+    variance = CLIPPED.interval_variance(slice(None), whole)
+    assert variance[0, 1] == pytest.approx(errors[0])
+    assert variance.diagonal() == pytest.approx(CLIPPED.diagonal_variance())
+
+
+def test_errors_about_the_table_are_those_without_sampling():
+    table = CLIPPED.of_table
+    product = np.outer(MODEL.variances, MODEL.variances)
+    assert table.block(slice(None)) == pytest.approx(0.01 + 0.04 * product)
+    assert table.diagonal_variance() == pytest.approx(0.04 + 0.09 * MODEL.variances**2)
+    assert (table.variances == CLIPPED.variances).all()
+
+
+def test_what_clipping_leaves_uncertain_follows_from_the_factor_and_its_error():
+    release = release_of(np.eye(16), n_rows=500)
+    assert Clipped.of(release) == Clipped()
+    found = Clipped.of(replace(release, factor=1.25, factor_error=0.05))
+    uncertain = 0.2**2 + 0.04**2
+    assert found.covariance == pytest.approx(0.35**2 * uncertain)
+    assert found.variance == pytest.approx(0.7**2 * uncertain + 0.04**2)
+    assert found.factor == pytest.approx(0.04**2)
+
+
+def test_pairs_of_more_columns_are_off_by_less():
+    few, many = (
+        Clipped.of(replace(release_of(np.eye(size), n_rows=500), factor=1.25)) for size in (4, 64)
+    )
+    assert few.covariance / many.covariance == pytest.approx(4.0)
+    assert few.variance == many.variance
+
+
+def test_the_model_of_a_release_takes_over_its_clipping_and_lengthens_the_noise_of_means():
+    plain = release_of(np.diag(np.linspace(0.5, 1.5, 30)), n_rows=500)
+    facts = {"mean": np.ones(30), "noise_scale": replace(plain.noise_scale, mean=0.1)}
+    release = replace(plain, **facts, factor=1.25, factor_error=0.05)
+    model = NoiseModel.of(release)
+    assert model.clipping == Clipped.of(release)
+    assert model.mean_noise == pytest.approx(np.full(30, 0.125**2))

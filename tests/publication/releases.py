@@ -39,6 +39,24 @@ def facts():
     return dense(columns=columns, row_norm=None, neighbors="add-remove", missing="center")
 
 
+def scaled():
+    columns = {f"x{place}": {"center": 0.5, "scale": 2.0} for place in range(5)}
+    return dense(columns=columns, row_norm=None)
+
+
+def uneven():
+    """Columns of every kind: a heavy tail, one that never varies, stated facts."""
+    rows = table(20_000)
+    rows[:, 2] = np.sign(rows[:, 2]) * np.exp(3 * np.abs(rows[:, 2]))
+    rows[:, 3] = 0.0
+    columns = {"a": {}, "b": {"lower": -3, "upper": 3}, "tail": {}, "never": {}}
+    columns["known"] = {"center": 0.0, "scale": 0.5}
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=list(columns))
+    return dpcov.release(frame, epsilon=8.0, delta=1e-6, columns=columns)
+
+
 def pairs():
     return dense(max_pairs=3, row_norm=None)
 
@@ -74,6 +92,8 @@ ALL = [
     learned,
     persons,
     facts,
+    scaled,
+    uneven,
     pairs,
     pairs_with_variances,
     collected,

@@ -73,7 +73,7 @@ def test_events_are_those_of_the_release_with_shares_that_add_up():
     shares = [event.pop("share") for event in events]
     assert tuple(event_from_dict(event) for event in events) == release.events
     assert sum(shares) == pytest.approx(1)
-    assert {event["kind"] for event in events} == {"gaussian", "selection"}
+    assert {event["kind"] for event in events} == {"gaussian"}
 
 
 def test_an_event_of_another_kind_is_refused_by_the_schema():
@@ -86,15 +86,18 @@ def test_an_event_of_another_kind_is_refused_by_the_schema():
 def test_gaussian_steps_alone_have_a_mu():
     guarantee = card_of(releases.dense())["guarantee"]
     assert guarantee["mu"] == pytest.approx(math.sqrt(2 * guarantee["rho"]))
-    assert card_of(releases.learned())["guarantee"]["mu"] is None
+    learned = card_of(releases.learned())["guarantee"]
+    assert learned["mu"] == pytest.approx(guarantee["mu"])
+    assert card_of(releases.pairs_with_variances())["guarantee"]["mu"] is None
     assert card_of(releases.collected())["guarantee"]["rho"] is None
 
 
 def test_what_was_learned_is_told_from_what_was_stated():
-    learned, stated = (card_of(make())["reading"] for make in (releases.learned, releases.facts))
-    assert (learned["scales"], stated["scales"]) == ("none", "stated")
+    learned, stated = (card_of(make())["reading"] for make in (releases.learned, releases.dense))
+    assert (learned["scales"], stated["scales"]) == ("learned and paid for", "none")
     assert (learned["row_norm_is"], stated["row_norm_is"]) == ("learned and paid for", "stated")
-    assert (learned["missing_cells"], stated["missing_cells"]) == ("refuse", "center")
+    assert card_of(releases.scaled())["reading"]["scales"] == "stated"
+    assert card_of(releases.facts())["reading"]["missing_cells"] == "center"
 
 
 def test_the_unit_of_privacy_is_named():

@@ -87,6 +87,7 @@ def test_the_sections_stand_in_order(page):
     headings = [
         "What is promised",
         "What was released",
+        "Columns",
         "What was found",
         "Correlations",
         "Network",
@@ -126,7 +127,7 @@ def test_pairs_beyond_the_table_are_counted(estimate, monkeypatch):
 
 def test_every_picture_stands_in_the_page_with_its_alternative_text(page):
     assert page.tags["svg"] == 5
-    labels = [text for text in page.values("aria-label") if text != "Related pairs"]
+    labels = [text for text in page.values("aria-label") if text not in ("Related pairs", "Columns")]
     assert len(labels) == 5
     assert any(
         "3 pairs of 6 columns were found, 2 with a positive and 1 with a" in x for x in labels
@@ -146,7 +147,7 @@ def test_without_edges_the_page_says_so_and_leaves_their_pictures_out():
 def test_a_hostile_name_is_text_everywhere(hostile):
     page = Page(hostile)
     assert page.tags["script"] == page.tags["img"] == 0
-    assert page.words.count("<script>alert(1)</script>") == 1  # the table
+    assert page.words.count("<script>alert(1)</script>") == 2  # the tables
     assert page.words.count("<script>al…") == 4  # two axes of the heatmap, network, forest
     assert not [name for name, _ in page.attributes if name.startswith("on")]
 
@@ -164,7 +165,7 @@ def test_a_name_that_looks_like_a_color_of_ours_stays_a_name():
     columns = ("stroke: #010203", "url(#a)")
     named = estimate_of(truth_of(2, (0, 1, 0.5)), columns=columns)
     words = page_of(named).words
-    assert words.count("stroke: #010203") == 5  # table, two axes of the heatmap, network, forest
+    assert words.count("stroke: #010203") == 6  # two tables, two axes of the heatmap, network, forest
     assert "stroke: #010203 – url(#a)" in words
 
 

@@ -9,10 +9,11 @@ import pytest
 from rich.console import Console
 
 import dpcov
-from dpcov.cli.summary import findings, promise
+from dpcov.cli.summary import findings, learned, promise
 from dpcov.privacy import ApproxDP, PureDP
 from dpcov.publication import card, card_to_markdown, make_card, registry_entry, write_folder
 from dpcov.publication import html as page
+from dpcov.publication.columns import column_rows
 from publication import releases
 from publication.releases import estimate_of
 
@@ -35,6 +36,7 @@ def on_the_terminal(said):
     console = Console(width=100_000)
     with console.capture() as caught:
         console.print(promise(said))
+        console.print(learned(said))
         console.print(findings(said, [], ""))
     return caught.get()
 
@@ -81,6 +83,27 @@ def test_a_sentence_of_the_card_is_what_all_views_say(place, where):
     assert {name for name, text in shown.items() if "Xyzzy says the card" in text} == where
 
 
+def test_what_was_learned_is_told_in_the_words_of_the_card():
+    said = copy.deepcopy(made(releases.learned)[1])
+    put(said, "learned.in_words", "Xyzzy says the card")
+    assert all("Xyzzy says the card" in text for text in views(releases.learned, said).values())
+
+
+@pytest.mark.parametrize("make", [releases.uneven, releases.learned, releases.dense])
+def test_the_numbers_of_columns_are_the_same_in_all_views(make):
+    said = made(make)[1]
+    shown = views(make, said)
+    rows = column_rows(said)
+    assert len(rows) == 5
+    for row in rows:
+        texts = [row.name, *row.cells.values()]
+        line = "".join(f"<td>{text}</td>" for text in texts[1:])
+        assert f"<bdi>{row.name}</bdi></td>{line}" in shown["page"]
+        assert f"| {' | '.join(texts)} |" in shown["card.md"].replace("\\", "")
+        if said["learned"] is not None:
+            assert all(text in shown["terminal"] for text in texts)
+
+
 def test_a_simulation_is_told_in_the_words_of_the_card():
     said = copy.deepcopy(made(releases.simulated)[1])
     put(said, "guarantee.in_words", "Xyzzy says the card")
@@ -101,6 +124,9 @@ def test_a_simulation_is_told_in_the_words_of_the_card():
         "no row left a device",
         "Budgets add up",
         "attack_power",
+        "tails are cut",
+        "state bounds, or center and scale",
+        "counts as the limit",
     ],
 )
 def test_a_sentence_about_the_promise_stands_in_one_place(fragment):
@@ -159,7 +185,7 @@ def test_writing_a_folder_computes_everything_once(make, tmp_path, monkeypatch):
         (kind, search),
         (kind, "interval_width"),
         (kind, "eigenvalues_by_component"),
-        *((card, f"describe_{part}") for part in ("guarantee", "reading", "mechanism")),
+        *((card, f"describe_{part}") for part in ("guarantee", "reading", "learned", "mechanism")),
         (card, "_describe_estimate"),
         (card, "known_limits"),
     ]

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from dpcov.cli.options import Folder, Json, Keys, Quiet
-from dpcov.cli.summary import findings, promise
+from dpcov.cli.summary import findings, learned, promise
 from dpcov.cli.terminal import FAILED, guarded, new_console, print_json, printable, tell
 from dpcov.publication.card import card_to_json
 from dpcov.publication.card_text import card_to_markdown
@@ -52,6 +52,7 @@ def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
             return
         console = new_console()
         console.print(promise(found.card))
+        console.print(learned(found.card))
         console.print(findings(found.card, found.edges, _rate(found.card)))
         console.print(_signed(found))
 

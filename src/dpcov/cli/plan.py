@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +24,9 @@ class _Relation(str, Enum):
 
 def plan(
     rows: Annotated[int, typer.Option(help="How many rows, or people who report.")],
-    columns: Annotated[int, typer.Option(help="How many columns.")],
+    columns: Annotated[
+        str, typer.Option(help="How many columns, or the file of their public facts.")
+    ],
     epsilon: Epsilon,
     delta: Annotated[
         float | None, typer.Option(help="Well below 1 / rows. Reports of cap need none.")
@@ -31,6 +34,13 @@ def plan(
     max_pairs: Annotated[
         int | None,
         typer.Option(help="Pairs that would be released.", show_default="as many as columns"),
+    ] = None,
+    row_norm: Annotated[
+        float | None,
+        typer.Option(
+            help="A public bound on the norm of a row, if you will state one.",
+            show_default="learned, and paid for",
+        ),
     ] = None,
     neighbors: Annotated[
         _Relation, typer.Option(help="Which tables must not be told apart.")
@@ -42,12 +52,15 @@ def plan(
 ) -> None:
     """Say what can be learned, before any data is touched.
 
-    Example: dpcov plan --rows 20000 --columns 300 --epsilon 1 --delta 1e-6 --max-pairs 200
+    Example: dpcov plan --rows 20000 --columns columns.toml --epsilon 1 --delta 1e-6
     """
+    is_number = columns.lstrip("+-").isdecimal()
     with guarded():
         made = dpcov.plan(
             n=rows,
-            p=columns,
+            p=int(columns) if is_number else None,
+            columns=None if is_number else Path(columns),
+            row_norm=row_norm,
             epsilon=epsilon,
             delta=delta,
             max_pairs=max_pairs,
@@ -58,13 +71,12 @@ def plan(
             print_json(_for_machines(made, needed))
             return
         console = new_console()
-        console.print(f"{rows:,} rows, {columns:,} columns, {made.promise}")
+        console.print(f"{rows:,} rows, {made.n_columns:,} columns, {made.promise}")
         console.print(_table(made))
+        if made.budget:
+            console.print(in_options(made.budget))
         console.print(_advice(made))
-        console.print(
-            "For columns of equal variance, rows clipped at their usual length, one row for each "
-            "person. Wider bounds, a learned row norm and several rows per person show less."
-        )
+        console.print(_assumed(made))
         if needed is not None:
             console.print(f"A correlation of {correlation:g} takes {needed:,} rows.")
 
@@ -72,6 +84,17 @@ def plan(
 def _advice(made: dpcov.Forecast) -> str:
     """Return the advice with the commands and their options in it."""
     return in_options(made.advice.replace(" with max_pairs=", " --max-pairs "))
+
+
+def _assumed(made: dpcov.Forecast) -> str:
+    """Say what the numbers are for."""
+    one = "one row for each person; several show less."
+    if not made.budget or made.row_norm is not None:
+        return f"For columns of equal variance, rows of their usual length, and {one}"
+    return (
+        "For rows as long as those of real tables, most of which come within a factor of 1.6, "
+        f"and {one}"
+    )
 
 
 def _table(made: dpcov.Forecast) -> Table:
@@ -102,6 +125,8 @@ def _for_machines(made: dpcov.Forecast, needed: int | None) -> dict[str, object]
         "n_rows": made.n_rows,
         "n_columns": made.n_columns,
         "max_pairs": made.max_pairs,
+        "shares": made.shares,
+        "row_norm": made.row_norm,
         "mechanisms": [
             {
                 "name": outlook.mechanism,

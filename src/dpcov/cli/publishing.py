@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.cli.stopping import stoppable_until
-from dpcov.cli.summary import findings, promise
+from dpcov.cli.summary import findings, learned, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
 from dpcov.mechanisms.door import refused_for_free
@@ -114,6 +114,7 @@ def _say(card: dict[str, Any], estimate: Any, out: Path, *, fdr: float, as_json:
         return
     console = new_console()
     console.print(promise(card))
+    console.print(learned(card))
     at = f" at a false discovery rate of {fdr:g}"
     console.print(findings(card, list(estimate.edges(fdr)), at))
     console.print(f"Written to {out}: {', '.join([*card['files'], 'card.json'])}")

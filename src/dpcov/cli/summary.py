@@ -13,10 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcov.cli.terminal import printable
+from dpcov.publication.columns import HEADINGS, column_rows
 
-__all__ = ["edges_table", "findings", "promise"]
+__all__ = ["columns_table", "edges_table", "findings", "learned", "promise"]
 
 _SHOWN = 10
+_SHOWN_COLUMNS = 20
 
 
 def promise(card: Mapping[str, Any]) -> Group:
@@ -36,6 +38,30 @@ def promise(card: Mapping[str, Any]) -> Group:
     lines.append(Text(printable(guarantee["in_words"])))
     lines.append(Text(f"{printable(guarantee['attack']['in_words'])}\n"))
     return Group(*lines)
+
+
+def learned(card: Mapping[str, Any]) -> Group:
+    """Return what was learned of the columns; nothing if nothing was."""
+    if card["learned"] is None:
+        return Group()
+    lines: list[RenderableType] = [Text(printable(text)) for text in card["learned"]["in_words"]]
+    lines.append(columns_table(card))
+    more = card["data"]["n_columns"] - _SHOWN_COLUMNS
+    if more > 0:
+        lines.append(Text(f"… and {more:,} more columns, in the card."))
+    return Group(*lines, Text())
+
+
+def columns_table(card: Mapping[str, Any]) -> Table:
+    """Return the first columns with their limits, means and deviations as a table."""
+    rows = column_rows(card, _SHOWN_COLUMNS)
+    table = Table()
+    table.add_column("column", overflow="ellipsis", max_width=30)
+    for heading in rows[0].cells:
+        table.add_column(HEADINGS[heading], justify="left" if heading == "known" else "right")
+    for row in rows:
+        table.add_row(Text(printable(row.name)), *row.cells.values())
+    return table
 
 
 def findings(card: Mapping[str, Any], edges: Sequence[Sequence[str | float]], fdr: str) -> Group:

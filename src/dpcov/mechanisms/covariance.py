@@ -44,8 +44,12 @@ def release(
         DuckDB relation, or the path of a ``.csv``, ``.parquet``, ``.npy`` or ``.h5ad`` file or
         of a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
         header, or `header=False`, and numbers in all columns that are used. An ``.h5ad`` file
-        must be one that you trust: HDF5 can hang on a damaged one. A stream that can be read
-        only once may have 3.8 million rows. Not modified, not kept.
+        must be one that you trust: HDF5 can hang on a damaged one. Not modified, not kept.
+        Of a stream that can be read only once, such as a reader or a DuckDB relation, the
+        columns that are used are written to a temporary file without a name, in ``TMPDIR`` or
+        the system's temporary folder, which is gone with the call or the process. With
+        `row_norm` and without `privacy_unit` nothing is written, and there may be 3.8 million
+        rows. See docs/data.md.
     epsilon : float
         Positive. There is no default.
     delta : float
@@ -160,8 +164,8 @@ def release(
         )
         options.check(request.n_columns)
         request = request.for_table(table)
-    with refused_for_free(request.is_spent), request.engine() as adder:
-        source = request.open(table)
+    opened = request.reading(table, passes=options.passes)
+    with refused_for_free(request.is_spent), opened as (source, adder):
         made = release_dense(source, options, engine=adder, stream=request.stream)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
-from dpcov.errors import InputError, ParameterError
+from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning.budget import MOMENTS, LearningBudget, split_budget
 from dpcov.mechanisms.learning.learn import learn
@@ -105,11 +105,7 @@ def _release_learned(
     steps together keep the promise (P23). Making up for clipping is post-processing.
     """
     if source.n_rows is None:
-        raise InputError(
-            f"This release reads the rows {options.passes} times, and the table is a stream "
-            "that can be read only once. Write it to Parquet files and pass their folder; or "
-            "state row_norm=."
-        )
+        raise AssertionError("unreachable: a stream that is read several times is spooled")
     stated = Stated.of(options.facts, len(source.columns))
     budget = options.budget(stated, source.n_rows)
     lesson = learn(source, stated, budget, missing=options.missing, engine=engine, stream=stream)

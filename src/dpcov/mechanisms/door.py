@@ -17,15 +17,15 @@ from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
 from dpcov.errors import DpcovError, ParameterError, WeakPromiseWarning
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.options import read_facts
+from dpcov.mechanisms.options import read_columns
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.progress import check_progress, show_progress
 from dpcov.sensitive.engines.serial import Engine, choose_engine
 from dpcov.sensitive.tables import RowSource, needs_scheduler, open_table
 from dpcov.sensitive.tables.choice import Wanted
-from dpcov.sensitive.tables.names import check_names
 from dpcov.sensitive.tables.privacy_units import limit_rows
+from dpcov.sensitive.tables.spool import readable
 from dpcov.sensitive.workers.schedulers import Scheduler, choose_scheduler
 
 __all__ = ["NOTHING_SPENT", "Facts", "Progress", "Request", "refused_for_free"]
@@ -88,8 +88,7 @@ class Request:
         seed: int | None,
     ) -> Request:
         """Return the request, or refuse what no table could be released with."""
-        facts = read_facts(columns)
-        names = None if facts is not None or columns is None else check_names("columns", columns)
+        facts, names = read_columns(columns)
         Wanted(names, None if facts is None else facts.names, privacy_unit, header)
         check_progress(progress)
         return cls(
@@ -119,29 +118,32 @@ class Request:
             return self
         return replace(self, scheduler=choose_scheduler(None, needed=needs_scheduler(table)))
 
-    def open(self, table: Any) -> RowSource:
-        """Return the rows that count. From here on the table is read."""
-        source = open_table(
-            table,
-            self.names,
-            select=None if self.facts is None else self.facts.names,
-            privacy_unit=self.promise.privacy_unit,
-            header=self.header,
-            scheduler=self.scheduler,
-        )
-        return (
-            source if self.promise.privacy_unit is None else limit_rows(source, self.rows_per_unit)
-        )
-
     def is_spent(self) -> bool:
         """Whether noise was drawn, so that a failure may have cost something."""
         return self.stream.is_drawn
 
     @contextmanager
-    def engine(self) -> Iterator[Engine]:
-        """Give who adds up the rows, and shows how far it has come."""
+    def reading(self, table: Any, *, passes: int) -> Iterator[tuple[RowSource, Engine]]:
+        """Give the rows that count, and who adds them up and shows how far it has come.
+
+        From here on the table is read, as often as is stated. A stream that can be read only
+        once waits in a temporary file, if that is not enough, which is gone at the end.
+        """
+        unit = self.promise.privacy_unit
+        # Whose rows they are is read before them.
+        times = passes if unit is None else passes + 1
         with show_progress(self.progress) as tell:
-            yield choose_engine(self.scheduler, tell)
+            opened = open_table(
+                table,
+                self.names,
+                select=None if self.facts is None else self.facts.names,
+                privacy_unit=unit,
+                header=self.header,
+                scheduler=self.scheduler,
+            )
+            with readable(opened, times, tell) as rows:
+                source = rows if unit is None else limit_rows(rows, self.rows_per_unit)
+                yield source, choose_engine(self.scheduler, tell)
 
     def warn_of_weak_promise(self, n_rows: int) -> None:
         """Warn of a delta that protects nobody in particular."""

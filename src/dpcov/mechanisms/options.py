@@ -14,8 +14,9 @@ import numpy.typing as npt
 from dpcov.columns import Column, Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
+from dpcov.sensitive.tables.names import check_names
 
-__all__ = ["public_vector", "read_facts"]
+__all__ = ["public_vector", "read_columns", "read_facts"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -31,6 +32,13 @@ def read_facts(columns: object) -> Columns | None:
     if isinstance(columns, (str, os.PathLike)):
         return Columns.load(columns)
     return None
+
+
+def read_columns(columns: object) -> tuple[Columns | None, tuple[str, ...] | None]:
+    """Return the facts or the names that `columns` states: one of them, or neither."""
+    facts = read_facts(columns)
+    named = facts is None and columns is not None
+    return facts, check_names("columns", columns) if named else None
 
 
 def public_vector(

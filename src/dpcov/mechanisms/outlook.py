@@ -1,7 +1,7 @@
-"""What each mechanism will show, before a row is read.
+"""What the strongest pairs will show, before a row is read.
 
-Owns the comparison of mechanisms from public facts alone: rows, columns, pairs, promise.
-Columns are taken to have equal variances, which count as 1, and to be about Gaussian.
+Owns what an outlook says, and that of the pairs mechanism, from public facts alone: rows,
+columns, pairs, promise. Columns are taken to be about Gaussian.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpcov.detection import dense_detectable, pairs_detectable
+from dpcov.detection import pairs_detectable
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
-from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP
 
 __all__ = [
     "Outlook",
     "best_shares",
-    "dense_outlook",
     "pairs_outlook",
     "typical_row_norm",
 ]
@@ -48,20 +46,6 @@ class Outlook:
 def typical_row_norm(n_columns: int) -> float:
     """Return the norm that 99 % of rows of independent, standardized columns stay below."""
     return math.sqrt(n_columns + 2.33 * math.sqrt(2 * n_columns))
-
-
-def dense_outlook(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, row_norm: float | None = None
-) -> Outlook:
-    """Return what all second moments will show; `row_norm` is in sd of a column."""
-    norm = typical_row_norm(n_columns) if row_norm is None else row_norm
-    calibration = calibrate_moments(promise=promise, n_rows=n_rows, row_norm=norm, with_mean=True)
-    noise = calibration.noise_scale.off_diagonal
-    half, most = (
-        dense_detectable(n_columns=n_columns, n_rows=n_rows, noise_scale=noise, power=power)
-        for power in (0.5, 0.9)
-    )
-    return Outlook("dense", noise, half, most)
 
 
 def pairs_outlook(

@@ -140,8 +140,9 @@ progress, seed
         stated.check(request)
         request = request.for_table(table)
         stated.check_workers(request)
-    with refused_for_free(request.is_spent), request.engine() as adder:
-        made = _release(request.open(table), request, stated, adder)
+    opened = request.reading(table, passes=1)
+    with refused_for_free(request.is_spent), opened as (source, adder):
+        made = _release(source, request, stated, adder)
     request.warn_of_weak_promise(made.n_rows)
     return made
 

@@ -131,6 +131,11 @@ class Estimate(CovarianceEstimate):
         """The standard deviations of the columns, in their own units."""
         return np.sqrt(self.covariance.diagonal())
 
+    @property
+    def released_deviations(self) -> Array:
+        """Those of the released variances, shrunk; no rule and no `psd` moved them."""
+        return np.asarray(np.sqrt(self.noise.variances) * self.release.units.scale)
+
     @cached_property
     def noise(self) -> NoiseModel:
         """The variances of the columns and of the entries of the release."""
@@ -255,7 +260,7 @@ class Estimate(CovarianceEstimate):
     ) -> TrustedPairs:
         # The noise model is in working units, edges are in the columns' own. The error of the
         # estimated standard deviations is not counted.
-        deviation = np.sqrt(self.noise.variances) * self.release.units.scale
+        deviation = self.released_deviations
         unit = deviation[first] * deviation[second]
         margin = interval_width(level) * edges.standard_error
         ends = (edges.value - margin) / unit, (edges.value + margin) / unit

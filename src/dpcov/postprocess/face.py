@@ -130,6 +130,11 @@ class CovarianceEstimate(ABC):
 
     @property
     @abstractmethod
+    def released_deviations(self) -> Array:
+        """Those that follow from the release, whatever the estimate keeps of it."""
+
+    @property
+    @abstractmethod
     def kept_correlations(self) -> csr_array:
         """The correlations of the estimate off the diagonal, without its zeros."""
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.releases import Release
 
-__all__ = ["NoiseModel", "row_blocks"]
+__all__ = ["Clipped", "NoiseModel", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
 _PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7  # measured: see docs/methods.md
@@ -42,10 +42,15 @@ class Clipped:
     @classmethod
     def of(cls, release: Release) -> Clipped:
         """Return what is uncertain in a release; nothing is, if nothing is known of clipping."""
-        share = (release.factor - 1) / release.factor
-        error = release.factor_error / release.factor
+        return cls.after(release.factor, release.factor_error, release.n_columns)
+
+    @classmethod
+    def after(cls, factor: float, factor_error: float, n_columns: int) -> Clipped:
+        """Return what is uncertain after moments were multiplied by a factor with an error."""
+        share = (factor - 1) / factor
+        error = factor_error / factor
         uncertain = share**2 + error**2
-        pair = _PAIR_CLIPPING**2 * math.sqrt(16 / release.n_columns)
+        pair = _PAIR_CLIPPING**2 * math.sqrt(16 / n_columns)
         return cls(pair * uncertain, _VARIANCE_CLIPPING**2 * uncertain + error**2, error**2)
 
 

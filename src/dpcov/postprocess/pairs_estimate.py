@@ -102,6 +102,11 @@ class PairsEstimate(CovarianceEstimate):
         """The standard deviations of the columns, in their own units; ones for correlations."""
         return np.asarray(np.sqrt(self.covariance_sparse.diagonal()))
 
+    @property
+    def released_deviations(self) -> Array:
+        """Those that were released or stated; ones for correlations."""
+        return _deviations(self.release)
+
     @cached_property
     def kept_correlations(self) -> csr_array:
         """The correlations of the estimate off the diagonal, without its zeros."""

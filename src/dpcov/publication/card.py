@@ -22,6 +22,7 @@ from dpcov.parameters import check_number
 from dpcov.postprocess import AnyEstimate
 from dpcov.privacy import Neighbors
 from dpcov.publication.card_guarantee import describe_guarantee, known_limits
+from dpcov.publication.card_learned import describe_learned
 from dpcov.publication.card_mechanism import describe_mechanism, describe_reading, describe_released
 from dpcov.releases import AnyRelease
 from dpcov.version import __version__
@@ -35,13 +36,12 @@ __all__ = [
     "card_to_bytes",
     "card_to_json",
     "check_date",
-    "facts_of",
     "make_card",
     "with_files",
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 4
+CARD_VERSION = 5
 INFINITE = "infinite"
 """A level for which JSON has no number."""
 
@@ -94,7 +94,7 @@ def make_card(
         "format": CARD_FORMAT,
         "version": CARD_VERSION,
         "identity": identity | {"date": check_date(date)},
-        **facts_of(release),
+        **_facts_of(estimate),
         "estimate": _describe_estimate(estimate),
         "edges": None if fdr is None else _describe_edges(estimate, fdr),
         "files": {},
@@ -116,15 +116,17 @@ def _checked_text(field: str, text: object) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-def facts_of(release: AnyRelease) -> dict[str, Any]:
-    """Return the parts of a card that follow from the release alone."""
+def _facts_of(estimate: AnyEstimate) -> dict[str, Any]:
+    """Return the parts of a card that follow from the release, whatever estimate is made of it."""
+    release = estimate.release
     local = release.provenance.calibrated_for.neighbors is Neighbors.LOCAL
     return {
         "guarantee": describe_guarantee(release),
         "model": "local" if local else "central",
-        "data": _describe_data(release),
+        "data": _describe_data(estimate),
         "released": describe_released(release),
         "reading": describe_reading(release),
+        "learned": describe_learned(release),
         "mechanism": describe_mechanism(release),
         "known_limits": known_limits(release),
         "library": {
@@ -141,7 +143,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 4}
+    {'const': 5}
     """
     text = (
         package_files("dpcov.publication").joinpath("card_schema.json").read_text(encoding="utf-8")
@@ -167,15 +169,25 @@ def card_digest(card: Mapping[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(card_to_bytes(said)).hexdigest()}"
 
 
-def _describe_data(release: AnyRelease) -> dict[str, Any]:
-    units = release.units
-    columns = zip(release.columns, units.center.tolist(), units.scale.tolist(), strict=True)
+def _describe_data(estimate: AnyEstimate) -> dict[str, Any]:
+    release = estimate.release
+    units, unknown = release.units, [None] * release.n_columns
+    vectors = {
+        "name": release.columns,
+        "center": units.center.tolist(),
+        "scale": units.scale.tolist(),
+        "mean": release.location.tolist() if release.has_mean else unknown,
+        "standard_deviation": unknown
+        if release.variances_are == "not released"
+        else estimate.released_deviations.tolist(),
+    }
     return {
         "n_rows": release.n_rows,
         "n_terms": release.n_terms,
         "n_columns": release.n_columns,
         "columns": [
-            {"name": name, "center": center, "scale": scale} for name, center, scale in columns
+            dict(zip(vectors, column, strict=True))
+            for column in zip(*vectors.values(), strict=True)
         ],
     }
 

@@ -187,7 +187,7 @@ def known_limits(release: AnyRelease) -> list[str]:
         limits.append("Nothing proves that a report was made from a true row.")
     if release.provenance.missing == "center":
         limits.append(
-            "Missing cells were read as the stated center of their column: the more cells are "
+            "Missing cells were read as the center of their column: the more cells are "
             "missing and the farther the center is from the mean, the more variances and "
             "covariances are off."
         )

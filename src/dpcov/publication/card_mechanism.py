@@ -63,11 +63,11 @@ def describe_reading(release: AnyRelease) -> dict[str, Any]:
     own = release.particulars
     scales = "none" if release.units.is_plain else "stated"
     norm_is = "not used" if made.row_norm is None else "stated"
-    if any(name.startswith("radius") for name in names):
+    if "radius" in names:
         norm_is = _PAID
     return {
         "center": made.center,
-        "scales": _PAID if "scales" in names else scales,
+        "scales": _PAID if "scale" in names else scales,
         "row_norm": made.row_norm,
         "row_norm_is": norm_is,
         "cell_bound": own.cell_bound,

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpcov.errors import MissingExtraError
 from dpcov.multiplicity import count_pairs
+from dpcov.publication.columns import HEADINGS, column_rows
 
 __all__ = ["card_to_markdown"]
 
@@ -40,6 +41,8 @@ def card_to_markdown(card: Mapping[str, Any]) -> str:
     text: str = _template().render(
         card=card,
         paragraphs=[part for part in paragraphs if _plain(part)],
+        columns=column_rows(card),
+        headings=HEADINGS,
         n_pairs=count_pairs(card["data"]["n_columns"]),
     )
     return text

@@ -19,6 +19,7 @@ TOLERANCE = 1e-9
 
 # Logarithms, sums and choices among them differ in the last digits between machines.
 _DERIVED = {
+    "data.columns[].standard_deviation",
     "guarantee.rho",
     "guarantee.mu",
     "guarantee.factor",
@@ -40,6 +41,7 @@ _SENTENCES = {
     "guarantee.domain.in_words",
     "guarantee.not_protected",
     "released.in_words",
+    "learned.in_words",
     "mechanism.sampler",
     "mechanism.floating_point",
     "known_limits",

@@ -15,9 +15,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.plot.look import check_estimate
+from dpcov.plot.look import check_estimate, shown_name
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication.card import card_to_json, make_card
+from dpcov.publication.columns import HEADINGS, column_rows
 from dpcov.publication.facts import provenance, what_was_released
 from dpcov.publication.findings import find
 from dpcov.publication.pictures import draw_all
@@ -135,6 +136,8 @@ def _render(
         paragraphs=[part for part in description.split("\n\n") if part.strip()],
         card=card,
         released=what_was_released(card),
+        columns=column_rows(card),
+        headings=HEADINGS,
         provenance=provenance(card),
         findings=findings,
         pictures=draw_all(estimate, findings),
@@ -163,6 +166,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["shown_name"] = shown_name
     return environment.get_template("page.html.j2")
 
 

@@ -107,7 +107,7 @@ def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
     events = [_event(dict(event)) for event in mechanism["events"]]
     noise = [f"{n['of']}: {n['law']}, {n['measure']} {n['value']:.6g}" for n in mechanism["noise"]]
     return {
-        "preprocessing_and_hyperparameter_tuning": _preprocessing(card["reading"]),
+        "preprocessing_and_hyperparameter_tuning": _preprocessing(card),
         "mechanisms": _list(
             [
                 f"{mechanism['name']} (dpcov {card['library']['version']})",
@@ -140,7 +140,8 @@ def _estimate(estimate: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-def _preprocessing(reading: Mapping[str, Any]) -> str:
+def _preprocessing(card: Mapping[str, Any]) -> str:
+    reading, learned = card["reading"], card["learned"]
     norm = "" if reading["row_norm"] is None else f" {reading['row_norm']:.6g}"
     return _list(
         [
@@ -148,6 +149,7 @@ def _preprocessing(reading: Mapping[str, Any]) -> str:
             f"scales of the columns: {reading['scales']}",
             f"center: {reading['center']}",
             f"missing cells: {reading['missing_cells']}",
+            *([] if learned is None else learned["in_words"]),
         ]
     )
 

@@ -79,6 +79,19 @@ class Clipping:
             check_scale(name, getattr(self, name))
         check_number("wanted", self.wanted, low=0.0, high=1.0)
 
+    @classmethod
+    def usual(
+        cls, *, wanted: float, row_norm: float, share_error: float, excess_error: float
+    ) -> Clipping:
+        """Return what real tables have, for a forecast."""
+        return cls(
+            wanted=wanted,
+            share=wanted,
+            share_error=share_error,
+            excess=_USUAL_EXCESS * wanted * row_norm**2,
+            excess_error=excess_error,
+        )
+
     def likely_excess(self, row_norm: float) -> tuple[float, float]:
         """Return the excess and its error, given also what real tables have.
 

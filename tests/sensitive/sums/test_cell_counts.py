@@ -173,3 +173,14 @@ def test_counts_on_other_rulers_do_not_merge():
     other = CellKernel(Ruler(ORIGIN, np.array([40, 40, 8]), 6), LOWER, UPPER, Missing.CENTER)
     with pytest.raises(ParameterError):
         count(np.ones((1, 3))) + other.sum_over([np.ones((1, 3))])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_rows_of_the_caller_stay_as_they_are(order):
+    rows = np.array(np.random.default_rng(0).normal(size=(50, 3)), order=order)
+    before = rows.copy()
+    rows.setflags(write=False)
+    far = np.full(3, 0.5)
+    ruler = Ruler(np.ones(3), np.full(3, 4), 5)
+    CellKernel(ruler, -far, far, Missing.REFUSE).sum_over([rows])
+    assert np.array_equal(rows, before)

@@ -36,6 +36,12 @@ def test_a_relation_is_released_like_the_table_it_is_made_of(relation):
     assert (released.matrix == dpcov.release(stream, **budget).matrix).all()
 
 
+def test_a_query_of_random_order_is_computed_once_for_all_passes(relation):
+    budget = {"epsilon": 1.0, "delta": 1e-6, "seed": 3}
+    released = dpcov.release(relation.select("a", "b").order("random()"), **budget)
+    assert (released.matrix == dpcov.release(TABLE.drop_columns("city"), **budget).matrix).all()
+
+
 def test_a_relation_is_described_without_a_row(relation):
     described = (ColumnType("a", "number"), ColumnType("b", "number"), ColumnType("city", "text"))
     assert describe_table(relation) == described

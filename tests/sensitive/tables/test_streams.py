@@ -39,9 +39,9 @@ def failing(schema=TABLE.schema, after=1):
 STREAMS = {
     "reader": lambda: TABLE.to_reader(max_chunksize=7),
     "relation": Relation,
-    "batch": lambda: TABLE.to_batches()[0],
 }
 LAZY = {
+    "batch": lambda: TABLE.to_batches()[0],
     "data set": lambda: ds.dataset(TABLE),
     "lazy frame": lambda: pl.from_arrow(TABLE).lazy(),
     "lazy query": lambda: pl.concat([pl.from_arrow(TABLE)] * 2).lazy().slice(101),

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.exact.randomness import RandomStream
+from dpcov.mechanisms.learning.noisy import Noise
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.tuning import Tuning
 from dpcov.releases.learned import Clipping
 from dpcov.sensitive.sums.norm_histogram import NormBins
 
-__all__ = ["edges_about", "find_radius", "measure_clipping", "tail_wanted"]
+__all__ = ["clipping_error", "edges_about", "find_radius", "measure_clipping", "tail_wanted"]
 
 Array = npt.NDArray[np.float64]
 
@@ -83,13 +84,26 @@ def measure_clipping(
     is_beyond = np.arange(len(middle)) > place
     apart = np.where(is_beyond, np.clip((middle / squared - 1) / reach, 0.0, 1.0), 0.0)
     values = np.rint(np.stack([is_beyond, apart]) * steps).astype(np.int64)
-    noise = payment.noise(low=0, high=steps, columns=2, n_rows=bins.n_rows)
+    noise = _clipping_noise(payment, bins.n_rows, tuning)
     share, excess = noise.on(bins.sums(values), stream) / (steps * bins.n_rows)
-    sd = noise.sd / (steps * bins.n_rows)
+    share_error, excess_error = clipping_error(payment, bins.n_rows, squared, tuning)
     return Clipping(
         wanted=tail,
         share=float(share),
-        share_error=sd,
+        share_error=share_error,
         excess=float(excess) * reach * squared,
-        excess_error=sd * reach * squared,
+        excess_error=excess_error,
     )
+
+
+def clipping_error(
+    payment: Payment, n_rows: int, squared_norm: float, tuning: Tuning
+) -> tuple[float, float]:
+    """Return the noise sd of the share of longer rows, and of how far they are longer."""
+    noise = _clipping_noise(payment, n_rows, tuning)
+    sd = noise.sd / (tuning.square_steps * n_rows)
+    return sd, sd * tuning.excess_reach * squared_norm
+
+
+def _clipping_noise(payment: Payment, n_rows: int, tuning: Tuning) -> Noise:
+    return payment.noise(low=0, high=tuning.square_steps, columns=2, n_rows=n_rows)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy.typing as npt
 
+from dpcov.errors import InputError
 from dpcov.progress import Tell
 from dpcov.sensitive.sums.kernel import Kernel
 from dpcov.sensitive.tables import Rows
@@ -45,6 +46,11 @@ class SerialEngine:
             seen += len(block)
             if self._tell is not None:
                 self._tell(name, seen, source.n_rows)
+        if source.n_rows is not None and seen != source.n_rows:
+            raise InputError(
+                "The table changed while it was read: it has another number of rows than when it "
+                "was opened, or than in the reading before. Nothing was released."
+            )
 
 
 def choose_engine(scheduler: Scheduler | None, tell: Tell | None) -> Engine:

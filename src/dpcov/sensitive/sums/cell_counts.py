@@ -21,7 +21,7 @@ from dpcov.sensitive.sums.rows import check_complete
 
 __all__ = ["CellCounts", "CellKernel"]
 
-_BLOCK_BYTES = 64 << 20
+_BLOCK_BYTES = 32 << 20
 _TILE_CELLS = 1 << 16  # some arrays of so many cells stay in a cache
 
 Array = npt.NDArray[np.float64]
@@ -141,29 +141,35 @@ class CellKernel:
         bins, counts = histogram.in_use()
         return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
-    def _bins(self, block: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    def _bins(self, block: npt.NDArray[Any]) -> Integers:
         """Return the bin of every cell, a row for each column; missing ones have the last."""
         n_rows, n_columns = block.shape
-        bins = np.empty((n_columns, n_rows), dtype=np.int32)
+        bins = np.empty((n_columns, n_rows), dtype=np.int64)
         step = max(64, _TILE_CELLS // max(1, n_columns))
         for start in range(0, n_rows, step):
             bins[:, start : start + step] = self._tile(block[start : start + step])
         return bins
 
     def _tile(self, rows: npt.NDArray[Any]) -> Integers:
-        cells = np.ascontiguousarray(rows.T, dtype=np.float64)
-        finite = np.isfinite(cells)
-        complete = bool(finite.all())
-        check_complete(complete, self.missing)
+        # Always a copy: a block may be the caller's own memory.
+        cells = np.array(rows.T, dtype=np.float64, order="C")
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
-            np.maximum(cells, self.lower[:, None], out=cells)
-            np.minimum(cells, self.upper[:, None], out=cells)
+            # A sum that is finite has no other terms; where it is not, each is looked at.
+            finite = None if np.isfinite(cells.sum()) else np.isfinite(cells)
+            check_complete(finite is None or bool(finite.all()), self.missing)
+            if self._is_bounded:
+                np.maximum(cells, self.lower[:, None], out=cells)
+                np.minimum(cells, self.upper[:, None], out=cells)
             cells -= self.ruler.origin[:, None]
         found = self.ruler.index_of_distances(cells, self.ruler.first_keys[:, None])
-        if not complete:
+        if finite is not None:
             found[~finite] = self.ruler.n_bins
         return found
+
+    @property
+    def _is_bounded(self) -> bool:
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
 
 class _Histogram:
@@ -176,7 +182,7 @@ class _Histogram:
         self._first = np.full(ruler.n_columns, ruler.n_bins)
         self._end = np.zeros(ruler.n_columns, dtype=np.int64)
 
-    def add(self, bins: npt.NDArray[np.int32]) -> None:
+    def add(self, bins: Integers) -> None:
         for column, found in enumerate(bins):
             first = int(found.min(initial=self._n_bins))
             some = np.bincount(found - first)

@@ -30,7 +30,7 @@ _FAILED = (
 
 
 class LazySource(BatchSource):
-    """A polars lazy frame: computed once for the number of rows, and once for the rows.
+    """A polars lazy frame: computed for the number of rows, and for each pass over the rows.
 
     The rows come in batches, in order, where polars can do that (`collect_batches`);
     otherwise the frame is collected in memory.

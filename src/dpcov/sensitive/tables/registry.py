@@ -66,8 +66,8 @@ def open_table(
         where the format allows that. Not together with `columns`.
     privacy_unit : str, optional
         The column that says whose row it is. It is no part of the blocks; see
-        `RowSource.unit_keys`. Whole numbers, text, categories, dates; not for streams that
-        can be read only once. Of AnnData it is a column of ``obs``.
+        `RowSource.unit_keys`. Whole numbers, text, categories, dates. A stream that can be read
+        only once must be spooled first: `spool.readable`. Of AnnData it is a column of ``obs``.
     header : bool, optional
         True says that the table's own names are names, also if they look like somebody's row.
         False says that a CSV file has none; then `columns` or `select` names all columns by place.

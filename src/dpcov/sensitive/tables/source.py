@@ -1,8 +1,8 @@
 """What every table becomes: rows that can be read block by block.
 
 Owns the protocol of sources. Readers validate shape, types and column names, all of which are
-public; they never read a cell in order to decide whether a table is acceptable, and never
-write one to disk.
+public; they never read a cell in order to decide whether a table is acceptable. None writes one
+to disk but `spool`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_STREAM_ROWS", "RowSource", "Rows"]
 
 MAX_STREAM_ROWS = 3_800_000
-"""The most rows of a stream that can be read once: what fits the finest grid, with a mean."""
+"""The most rows of a stream that is read once: what fits the finest grid, with a mean."""
 
 
 class Rows(Protocol):

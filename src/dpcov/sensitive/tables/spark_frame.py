@@ -1,7 +1,7 @@
 """Rows from a Spark data frame, as Arrow batches, one partition after the other.
 
 Spark computes the frame anew for each reading: once for the number of rows, once for the
-keys of a unit column, once for the rows. Cache a frame that is dear to compute.
+keys of a unit column, and once for each pass over the rows. Cache a frame that is dear to compute.
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ from dpcov.sensitive.tables.arrow_columns import (
     read_arrow_numbers,
 )
 from dpcov.sensitive.tables.blocks import cut_blocks
-from dpcov.sensitive.tables.choice import Wanted
+from dpcov.sensitive.tables.choice import Choice, Wanted
 from dpcov.sensitive.tables.keys import Keys
 from dpcov.sensitive.tables.kinds import Declared, Opening, TableKind
 from dpcov.sensitive.tables.names import check_shape
 from dpcov.sensitive.tables.refusals import read_all_or_refuse
-from dpcov.sensitive.tables.source import MAX_STREAM_ROWS
+from dpcov.sensitive.tables.source import MAX_STREAM_ROWS, RowSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,24 +35,11 @@ __all__ = ["KIND", "StreamSource"]
 class StreamSource:
     """A stream that can be read once, and does not say how long it is.
 
-    Parameters
-    ----------
-    reader : RecordBatchReader
-        The stream.
-    wanted : Wanted
-        Names and columns.
-    fewest_rows, most_rows : int
-        How long it may turn out to be. Keeping rows, on disk or in memory, until they are
-        counted is what this class refuses to do.
+    Keeping rows until they are counted is what this class refuses to do; `spool` does it.
     """
 
     def __init__(
-        self,
-        reader: pa.RecordBatchReader,
-        wanted: Wanted,
-        *,
-        fewest_rows: int,
-        most_rows: int,
+        self, reader: pa.RecordBatchReader, wanted: Wanted, *, fewest_rows: int, most_rows: int
     ) -> None:
         self._choice = choose_from_schema(reader.schema, wanted)
         self.columns = self._choice.names
@@ -60,9 +47,34 @@ class StreamSource:
         self.n_rows: int | None = None
         self._reader: pa.RecordBatchReader | None = reader
         self._fewest_rows, self._most_rows = fewest_rows, most_rows
+        unit = self._choice.privacy_unit
+        self._used = (*self._choice.places, *(() if unit is None else (unit,)))
+        # Without what is noted beside the columns: names of others, and of an index.
+        self.used_schema = import_pyarrow().schema([reader.schema.field(i) for i in self._used])
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks; `n_rows` is known after the last."""
+        parts = (self._read(batch) for batch in self.used_batches(self._most_rows))
+        yield from cut_blocks(parts, n_columns=len(self.columns), size=size)
+
+    def unit_keys(self, size: int) -> Iterator[Keys]:
+        """Refuse: a stream has no second reading."""
+        raise InputError(
+            "privacy_unit= needs two readings of the table, one to count the rows of each unit "
+            "and one for the rows; a stream can be read only once. Write it to a Parquet file "
+            "and pass its path, or read it into a table."
+        )
+
+    @property
+    def used_choice(self) -> Choice:
+        """Which columns are read of the batches of `used_batches`."""
+        labels = tuple(self._choice.labels[place] for place in self._used)
+        numbers = len(self.columns)
+        has_unit = self._choice.privacy_unit is not None
+        return Choice(labels, tuple(range(numbers)), numbers if has_unit else None)
+
+    def used_batches(self, most_rows: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the columns of numbers of each batch, and then the unit's: the one reading."""
         if self._reader is None:
             raise InputError("The stream was read already, and can be read only once.")
         reader, self._reader = self._reader, None
@@ -72,16 +84,16 @@ class StreamSource:
             "is not repeated. Nothing was released.",
         )
         n_rows = 0
-        parts = (self._read(batch) for batch in batches)
-        for block in cut_blocks(parts, n_columns=len(self.columns), size=size):
-            n_rows += len(block)
-            if n_rows > self._most_rows:
+        for batch in batches:
+            n_rows += len(batch)
+            if most_rows is not None and n_rows > most_rows:
                 raise InputError(
-                    f"The stream has more than {self._most_rows} rows, the most that can be "
+                    f"The stream has more than {most_rows} rows, the most that can be "
                     "read when their number is not known before. Write it to Parquet files and "
                     "pass their folder."
                 )
-            yield block
+            columns = [batch.column(place) for place in self._used]
+            yield import_pyarrow().RecordBatch.from_arrays(columns, schema=self.used_schema)
         if n_rows < self._fewest_rows:
             raise InputError(
                 f"The stream gave {n_rows} row(s); at least {self._fewest_rows} needed. It "
@@ -89,15 +101,9 @@ class StreamSource:
             )
         self.n_rows = n_rows
 
-    def unit_keys(self, size: int) -> Iterator[Keys]:
-        """Refuse: a stream has no second reading."""
-        raise AssertionError("unreachable: a stream with a unit column is not opened")
-
     def _read(self, batch: pa.RecordBatch) -> list[npt.NDArray[Any]]:
-        places = self._choice.places
         return [
-            read_arrow_numbers(batch.column(place), name)
-            for place, name in zip(places, self.columns, strict=True)
+            read_arrow_numbers(batch.column(place), name) for place, name in enumerate(self.columns)
         ]
 
 
@@ -107,14 +113,13 @@ def _is_stream(table: Any) -> bool:
     return hasattr(table, "__arrow_c_stream__")
 
 
-def _open(table: Any, opening: Opening) -> StreamSource:
-    import_pyarrow()
-    if opening.wanted.privacy_unit is not None:
-        raise InputError(
-            "privacy_unit= needs two readings of the table, one to count the rows of each unit "
-            "and one for the rows; a stream can be read only once. Write it to a Parquet file "
-            "and pass its path, or read it into a table."
-        )
+def _open(table: Any, opening: Opening) -> RowSource:
+    pyarrow = import_pyarrow()
+    if isinstance(table, pyarrow.RecordBatch):
+        # It offers a stream, but is in memory and can be read as often as needed.
+        from dpcov.sensitive.tables.frames import FrameSource
+
+        return FrameSource(pyarrow.Table.from_batches([table]), opening.wanted)
     return StreamSource(
         open_reader(table),
         opening.wanted,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = ["FAR", "Reading", "WorkingSource"]
 
 Array = npt.NDArray[np.float64]
 
+_TILE_CELLS = 1 << 15  # a few arrays of so many cells stay in a cache
 FAR = float(np.finfo(np.float64).max)
 """Where a cell is that is there and left the floats: far away, and not missing."""
 
@@ -62,18 +63,33 @@ class Reading:
         """Return a block in working units; a missing or infinite cell stays as it is."""
         if self.is_plain:
             return block
+        cells = np.empty(block.shape)
+        step = max(1, _TILE_CELLS // max(1, block.shape[1]))
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
-            cells: Array = np.maximum(block, self.lower, dtype=np.float64)
-            np.minimum(cells, self.upper, out=cells)
-            cells -= self.center
-            cells /= self.scale
-            # A cell that is there and leaves the floats is far away, and not missing.
-            np.clip(cells, -FAR, FAR, out=cells)
-        there = np.isfinite(block)
-        if not there.all():
-            np.copyto(cells, block, where=~there)
+            for start in range(0, len(block), step):
+                tile = slice(start, start + step)
+                self._read_tile(block[tile], cells[tile])
         return cells
+
+    def _read_tile(self, block: npt.NDArray[Any], out: Array) -> None:
+        np.maximum(block, self.lower, out=out, dtype=np.float64, casting="unsafe")
+        np.minimum(out, self.upper, out=out)
+        out -= self.center
+        out /= self.scale
+        if not self._stays_finite:
+            # A cell that is there and leaves the floats is far away, and not missing.
+            np.clip(out, -FAR, FAR, out=out)
+        # A sum that is finite has no other terms; where it is not, each is looked at.
+        if not np.isfinite(block.sum(dtype=np.float64)):
+            np.copyto(out, block, where=~np.isfinite(block), casting="unsafe")
+
+    @cached_property
+    def _stays_finite(self) -> bool:
+        """Whether no cell within the limits can leave the floats."""
+        with np.errstate(all="ignore"):
+            ends = [(limit - self.center) / self.scale for limit in (self.lower, self.upper)]
+        return bool(np.isfinite(ends).all())
 
 
 class WorkingSource:

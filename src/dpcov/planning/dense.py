@@ -1,0 +1,147 @@
+"""What `dpcov.release` will show: its own budget and noise, for rows as real tables have them.
+
+Owns the rule for the row norm that learning will find. Everything else is asked of the parts
+that do it, so that a forecast takes the path of the release.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcov.columns import Column
+from dpcov.detection import dense_detectable
+from dpcov.mechanisms.dense import DenseOptions
+from dpcov.mechanisms.learning.budget import MOMENTS
+from dpcov.mechanisms.learning.lengths import clipping_error, tail_wanted
+from dpcov.mechanisms.learning.stated import Stated
+from dpcov.mechanisms.learning.tuning import DEFAULT
+from dpcov.mechanisms.outlook import Outlook, typical_row_norm
+from dpcov.postprocess.noise_model import Clipped
+from dpcov.privacy import gaussian_scale
+from dpcov.privacy.accounting import event_shares
+from dpcov.releases.learned import Clipping
+
+__all__ = ["budget_shares", "dense_outlook", "learned_squared_norm", "what_is_stated"]
+
+# Squared deviations in units of half the distance of the bounds: the median of 20 real tables.
+_WITHIN_BOUNDS = 1 / 8
+
+
+def learned_squared_norm(tail: float, n_columns: int) -> float:
+    """Return the squared row norm that leaves a share `tail` of the rows beyond it.
+
+    In units of the variance that the clipped rows have in a typical column.
+
+    Notes
+    -----
+    Over the number of columns it is 1 + (0.9 + log(1/tail)/3) (10/p)^(1/3). Fitted to releases
+    of 20 real tables of people (3,400 to 54,000 rows, 6 to 83 columns) at epsilon 0.3, 1 and 3,
+    with nothing and with bounds stated, learned scales and their floors included. The lengths of
+    rows differ from table to table, most among few columns: more than half of the releases were
+    within 25 % of the rule, 8 in 10 within a factor of 1.6, and the farthest off by 2.6.
+
+    Examples
+    --------
+    >>> [round(learned_squared_norm(tail, 20) / 20, 1) for tail in (0.1, 0.05, 0.02, 0.01)]
+    [2.3, 2.5, 2.7, 2.9]
+    """
+    longer = (0.9 + math.log(1 / tail) / 3) * math.pow(10 / n_columns, 1 / 3)
+    return n_columns * (1 + longer)
+
+
+def dense_outlook(options: DenseOptions, *, n_rows: int, n_columns: int) -> Outlook:
+    """Return what all second moments will show."""
+    if options.row_norm is None:
+        found = _learned(options, n_rows, n_columns)
+    else:
+        found = _stated(options, options.row_norm, n_rows, n_columns)
+    blurred = math.hypot(found.noise, found.clipping)
+    half, most = (
+        dense_detectable(n_columns=n_columns, n_rows=n_rows, noise_scale=blurred, power=power)
+        for power in (0.5, 0.9)
+    )
+    return Outlook("dense", found.noise, half, most)
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """The sd of an entry on the scale of correlations: noise, and what clipping leaves unknown."""
+
+    noise: float
+    clipping: float
+
+
+def _learned(options: DenseOptions, n_rows: int, n_columns: int) -> _Errors:
+    """Return the errors if rows are clipped to a norm that is learned, and lengthened again."""
+    budget = options.budget(Stated.of(options.facts, n_columns), n_rows)
+    moments = budget.payment(MOMENTS)
+    tail = tail_wanted(
+        n_rows, n_columns, moments=moments, radius=budget.payment("radius"), tuning=DEFAULT
+    )
+    squared = learned_squared_norm(tail, n_columns)
+    norm = math.sqrt(squared)
+    noise = options.calibrate(n_rows=n_rows, row_norm=norm, multiplier=moments.multiplier)
+    share_error, excess_error = clipping_error(budget.payment("clipping"), n_rows, squared, DEFAULT)
+    clipping = Clipping.usual(
+        wanted=tail, row_norm=norm, share_error=share_error, excess_error=excess_error
+    )
+    excess, error = clipping.likely_excess(norm)
+    # Clipped rows have a squared norm of p on average: each column varies by 1.
+    left = Clipped.after(1 + excess / n_columns, error / n_columns, n_columns)
+    return _Errors(noise.noise_scale.off_diagonal, math.sqrt(left.covariance))
+
+
+def _stated(options: DenseOptions, row_norm: float, n_rows: int, n_columns: int) -> _Errors:
+    """Return the errors if the norm is stated: the moments have it all, and nothing is known."""
+    multiplier = gaussian_scale(epsilon=options.promise.epsilon, delta=options.promise.delta)
+    noise = options.calibrate(n_rows=n_rows, row_norm=row_norm, multiplier=multiplier)
+    variance = _working_variance(options, row_norm, n_columns)
+    return _Errors(noise.noise_scale.off_diagonal / variance, 0.0)
+
+
+def _working_variance(options: DenseOptions, row_norm: float, n_columns: int) -> float:
+    """Return how much a typical column varies, in the units in which a norm is stated.
+
+    By its scale, or by what columns within bounds do. If neither is known of all columns, the
+    norm is taken to be that of 99 % of rows of unrelated columns.
+    """
+    known = [] if options.facts is None else [_variance_of(column) for column in options.facts]
+    variances = np.array([value for value in known if value is not None])
+    if len(variances) < n_columns:
+        return (row_norm / typical_row_norm(n_columns)) ** 2
+    # Rows that are longer on average are clipped, and vary less.
+    clipped = min(1.0, row_norm**2 / float(variances.sum()))
+    return clipped * float(np.median(variances))
+
+
+def _variance_of(column: Column) -> float | None:
+    if column.scale is not None:
+        return 1.0
+    return None if column.known_scale is None else _WITHIN_BOUNDS
+
+
+def budget_shares(options: DenseOptions, *, n_rows: int, n_columns: int) -> dict[str, float]:
+    """Return the share of the budget of each step of a release, in order."""
+    if options.row_norm is not None:
+        return {MOMENTS: 1.0}
+    budget = options.budget(Stated.of(options.facts, n_columns), n_rows)
+    events = (*budget.events, budget.event(MOMENTS))
+    names = [event.name for event in events]
+    return dict(zip(names, event_shares(events), strict=True))
+
+
+def what_is_stated(options: DenseOptions, n_columns: int) -> str:
+    """Say which facts are stated, and what follows for the rest."""
+    facts = () if options.facts is None else options.facts
+    some = sum(
+        any(fact is not None for fact in (each.lower, each.upper, each.center, each.scale))
+        for each in facts
+    )
+    stated = f"facts of {some} of {n_columns} columns" if some else ""
+    if options.row_norm is not None:
+        stated = " and ".join(filter(None, [stated, "row_norm"]))
+        return f"Stated: {stated}; nothing is learned."
+    return f"Stated: {stated}; the rest is learned." if stated else "Nothing is stated."

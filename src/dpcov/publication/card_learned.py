@@ -1,0 +1,115 @@
+"""What a card says of what was learned before the moments, in numbers and in sentences.
+
+Owns these words. Every number was paid for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dpcov.publication.columns import in_digits_of, name_some, with_error
+from dpcov.releases import AnyRelease, Release
+from dpcov.releases.learned import Known, Learned
+
+__all__ = ["describe_learned"]
+
+_KNOWN = {Known.STATED: "stated", Known.LEARNED: "learned", Known.NOT_SEEN: "not seen"}
+_MANY, _CLEARLY = 0.01, 3.0  # a share of cells, and so many noise sd above it
+_LIMITED = (
+    "The covariance is that of the table with its cells limited to the limits of their columns: a "
+    "cell beyond a limit counts as the limit."
+)
+
+
+def describe_learned(release: AnyRelease) -> dict[str, Any] | None:
+    """Return what was learned, or None if nothing was."""
+    learned = release.learned if isinstance(release, Release) else None
+    if learned is None or not isinstance(release, Release):
+        return None
+    return {
+        "in_words": _in_words(release, learned),
+        "beyond_error": learned.beyond_error,
+        "clipping": asdict(learned.clipping),
+        "factor": release.factor,
+        "factor_error": release.factor_error,
+        "columns": _columns(release, learned),
+    }
+
+
+def _columns(release: Release, learned: Learned) -> list[dict[str, Any]]:
+    known = (learned.known_range, learned.known_center, learned.known_scale)
+    vectors = (learned.lower, learned.upper, learned.beyond, *known)
+    return [
+        {
+            "name": name,
+            "lower": lower,
+            "upper": upper,
+            "beyond": beyond,
+            "range_is": _KNOWN[Known(in_range)],
+            "center_is": _KNOWN[Known(center)],
+            "scale_is": _KNOWN[Known(scale)],
+        }
+        for name, lower, upper, beyond, in_range, center, scale in zip(
+            release.columns, *(vector.tolist() for vector in vectors), strict=True
+        )
+    ]
+
+
+def _in_words(release: Release, learned: Learned) -> list[str]:
+    clipping, error = learned.clipping, release.factor_error
+    clipped = with_error(clipping.share, clipping.share_error)
+    factor = f"{in_digits_of(error, release.factor)} ± {in_digits_of(error, error)}"
+    sentences = [
+        _LIMITED,
+        _what_was_learned(learned),
+        f"{clipped} of the rows were longer than the row norm and were shortened to it. To make up "
+        f"for that, all variances and covariances were multiplied by {factor}. Noise may bring a "
+        "share below zero.",
+    ]
+    return sentences + _unseen(release, learned) + _cut(release, learned)
+
+
+def _what_was_learned(learned: Learned) -> str:
+    known = {
+        "range": learned.known_range,
+        "center": learned.known_center,
+        "scale": learned.known_scale,
+    }
+    asked = {fact: int((codes != Known.STATED).sum()) for fact, codes in known.items()}
+    always = "the row norm, and how much lies beyond it and beyond the limits"
+    if not any(asked.values()):
+        return f"Centers and scales of all columns were stated. Learned and paid for: {always}."
+    parts = [
+        f"the {fact} of {number:,} column{'s' * (number > 1)}"
+        for fact, number in asked.items()
+        if number
+    ]
+    return f"Learned and paid for: {', '.join(parts)}, {always}."
+
+
+def _unseen(release: Release, learned: Learned) -> list[str]:
+    unseen = (learned.known_range == Known.NOT_SEEN) | (learned.known_scale == Known.NOT_SEEN)
+    if not unseen.any():
+        return []
+    names = name_some(repr(release.columns[place]) for place in np.flatnonzero(unseen))
+    return [
+        "Too little stood out of the noise to learn a range or a scale at this budget, and a guess "
+        f"is used: state bounds, or center and scale, for {names}."
+    ]
+
+
+def _cut(release: Release, learned: Learned) -> list[str]:
+    cut = learned.beyond - _CLEARLY * learned.beyond_error > _MANY
+    if not cut.any():
+        return []
+    names = name_some(
+        f"{release.columns[place]!r} ({with_error(learned.beyond[place], learned.beyond_error)})"
+        for place in np.flatnonzero(cut)
+    )
+    return [
+        f"Clearly more than 1 % of the cells lie beyond the limits of {names}: tails are cut, "
+        "and variances and covariances are those of the limited cells."
+    ]
