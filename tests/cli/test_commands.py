@@ -175,8 +175,9 @@ def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated)
         (("--privacy-unit", "x9"), "--privacy-unit needs --rows-per-unit"),
         (("--rows-per-unit", 2), "--rows-per-unit needs --privacy-unit, the column"),
         (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
-        (("--share", "noise=1"), "--share must be a mapping that names moments"),
-        (("--epsilon", 0.01), "State --row-norm, or --columns with lower and upper"),
+        (("--share", "noise=1"), "--share must be a mapping that names range, center, limit"),
+        (("--share", "range=0.9"), "of the budget for the moments"),
+        (("--share", "range=0.1", "--row-norm", 2), "with --row-norm nothing is"),
         (("--out", "."), "has no name of its own"),
     ],
 )
@@ -237,8 +238,21 @@ def test_nothing_but_the_promise_need_be_stated(rows, tmp_path):
     result = run("release", rows, *PROMISE, "--out", tmp_path / "out", "--json")
     card = json.loads(result.stdout)["card"]
     names = [event["name"] for event in card["mechanism"]["events"]]
-    assert names == ["radius", "moments"]
+    facts = ["range", "center", "limit", "mean", "scale"]
+    assert names == [*facts, "beyond", "radius", "clipping", "moments"]
     assert card["reading"]["center"] == "private"
+    assert {column["scale_is"] for column in card["learned"]["columns"]} == {"learned"}
+
+
+def test_the_terminal_says_what_was_learned(rows, tmp_path):
+    said = run("release", rows, *PROMISE, "--out", tmp_path / "out").stdout
+    shown = run("show", tmp_path / "out").stdout
+    for text in ("limited to the limits of their columns", "of the rows were longer", "deviation"):
+        assert text in said
+        assert text in shown
+    stated = run("release", rows, *PROMISE, "--out", tmp_path / "two", "--row-norm", 4).stdout
+    assert "limits of their columns" not in stated
+    assert "None" not in said + stated
 
 
 def test_a_warning_goes_to_the_error_stream(rows, tmp_path):

@@ -33,9 +33,10 @@ def test_an_impossible_fact_is_refused_with_the_column(facts, message):
 
 
 def test_bounds_give_center_and_scale_unless_these_are_stated():
-    assert Column("a", lower=10, upper=30).limits == (-1.0, 1.0)
+    bounds = Column("a", lower=10, upper=30)
+    assert (bounds.known_center, bounds.known_scale) == (20.0, 10.0)
     both = Column("a", lower=10, upper=30, center=15, scale=5)
-    assert both.limits == (-1.0, 3.0)
+    assert (both.known_center, both.known_scale) == (15.0, 5.0)
 
 
 KNOWN = {"lower": 10.0, "upper": 30.0, "center": 15.0, "scale": 5.0}
@@ -73,8 +74,10 @@ def test_what_follows_from_facts_is_apart_from_them(stated, known, working):
 
 
 def test_an_open_end_is_no_limit():
-    assert Column("a", lower=10, scale=5).limits == (0.0, math.inf)
-    assert Column("a", upper=10, center=0).limits == (-math.inf, 10.0)
+    columns = Columns([Column("a", lower=10, scale=5), Column("b", upper=10, center=0)])
+    lower, upper = columns.bounds
+    assert lower.tolist() == [10.0, -math.inf]
+    assert upper.tolist() == [math.inf, 10.0]
 
 
 def test_what_cannot_learn_refuses_what_is_not_known():

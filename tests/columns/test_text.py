@@ -77,7 +77,8 @@ def test_a_template_states_nothing(tmp_path):
     assert Columns.load(path) == Columns.from_mapping({"age": {}})
     filled = path.read_text().replace("# lower =", "lower = 1").replace("# upper =", "upper = 9")
     path.write_text(filled)
-    assert Columns.load(path).facts[0].limits == (-1.0, 1.0)
+    column = Columns.load(path).facts[0]
+    assert (column.lower, column.upper) == (1.0, 9.0)
 
 
 def test_a_column_that_stands_twice_in_a_json_file_is_refused(tmp_path):

@@ -114,6 +114,12 @@ def test_the_scale_pays_and_a_smaller_one_does_not(epsilon, log_delta, selection
     assert paid(scale * (1 - 1e-6)) > delta
 
 
+def test_a_selection_for_nothing_fails_the_same_test(monkeypatch):
+    plant(monkeypatch, "privacy.adaptive:adaptive_scale", "selections == 0", "selections <= 1")
+    scale = adaptive.adaptive_scale(epsilon=1.0, delta=1e-6, selections=1, selection_range=0.1)
+    assert adaptive_delta(epsilon=1.0, multiplier=scale, ranges=[0.1]) > 1e-6
+
+
 def test_selections_that_cost_more_than_the_promise_are_refused():
     with pytest.raises(ParameterError, match="smaller share"):
         adaptive_scale(epsilon=0.1, delta=1e-6, selections=1, selection_range=2.0)
@@ -289,6 +295,7 @@ def test_what_rounding_may_hide_goes_to_the_larger_loss():
     [
         ("_losses", "(1 - _SLIP)", "(1 + 1e-9)"),
         ("_losses", "2 * width / _BINS", "2 * width * (1 - 1e-9) / _BINS"),
+        ("_losses", "place * step - reach", "(place * step - reach) / 2"),
         ("adaptive_delta", "total * (1 + _UP", "total * (1 - 1e-11 * 2**44 * _UP"),
         ("_signed_delta", "-math.expm1(epsilon) +", "-math.expm1(epsilon) * (1 - 1e-9) +"),
         ("_spread_to_ends", "- first - _SLIP * first", "- first + 1e-9 * first"),

@@ -26,7 +26,7 @@ DRAWS = {
     "clipping": 1,
 }  # fmt: skip
 # Which steps have something to learn: bounds are wide, and ranges within them are learned, too.
-STEPS = dict.fromkeys(("nothing", "bounds", "some"), list(DRAWS)) | {
+STEPS = {kind: list(DRAWS) for kind in ("nothing", "bounds", "some")} | {
     "all": ["beyond", "radius", "clipping"]
 }
 LOOSE = "at most"

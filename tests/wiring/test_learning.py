@@ -230,7 +230,7 @@ BUGS = {
         ALL,
     ),
     "two sums of lengths paid as one": (
-        LEARNING + "lengths:measure_clipping",
+        LEARNING + "lengths:_clipping_noise",
         "columns=2",
         "columns=1",
         ALL,

@@ -199,8 +199,8 @@ class Published(ABC):
         >>> import numpy as np, dpcov
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 3))
         >>> release = dpcov.release(rows, epsilon=1, delta=1e-6)
-        >>> {name: round(share, 2) for name, share in release.shares.items()}
-        {'radius': 0.05, 'moments': 0.95}
+        >>> {name: round(release.shares[name], 2) for name in ('range', 'radius', 'moments')}
+        {'range': 0.04, 'radius': 0.04, 'moments': 0.7}
         """
         events = self.events
         names = [event.name for event in events]

@@ -203,7 +203,7 @@ class Release(Published):
     >>> release.matrix.shape
     (3, 3)
     >>> round(release.noise_scale.off_diagonal, 5)
-    0.00465
+    0.00449
     """
 
     matrix: npt.NDArray[np.float64]
