@@ -126,8 +126,8 @@ def test_a_public_center_shows_more_than_differences():
 )
 def test_a_plan_says_what_a_release_without_a_center_does(n, p, pairs, center):
     assert dpcov.plan(n=n, p=p, **BUDGET, max_pairs=pairs).center == center
-    options = {"mechanism": "pairs", "max_pairs": pairs, "seed": 0}
-    release = dpcov.release(np.zeros((n, p), dtype=np.float32), **BUDGET, **options)
+    rows = np.zeros((n, p), dtype=np.float32)
+    release = dpcov.release_pairs(rows, **BUDGET, max_pairs=pairs, seed=0)
     assert release.provenance.center == center
 
 

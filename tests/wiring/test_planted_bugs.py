@@ -201,8 +201,8 @@ BUGS = {
     ),
     "a listed selection of half its range": (
         "mechanisms.pairs_calibration:_events",
-        "width, count)",
-        "width / 2, count)",
+        "width, made.max_pairs)",
+        "width / 2, made.max_pairs)",
         PAIRS,
     ),
     "a listed multiplier that is twice as large": (
@@ -325,7 +325,7 @@ BUGS = {
     ),
     "centers and signs with several rows of a person paid as one": (
         "mechanisms.strongest_pairs:_Stated.calibrate",
-        "            rows_per_unit=request.rows_per_unit,\n",
+        "        rows_per_unit=request.rows_per_unit,\n",
         "",
         CENTERS | UNITS,
     ),
