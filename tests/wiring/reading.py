@@ -129,13 +129,15 @@ def _learned(options, n_rows, size):
 
 def _summed(name, columns, low, high, share, options, n_rows):
     """Return a step of sums over cells that stand for −low to high, on the finest grid."""
-    apart = low + high if options["neighbors"] == "replace" else max(low, high)
-    sensitivity = _people(options) * math.sqrt(columns) * apart
+    # In either relation: a row that adds nothing to the moments is still a row.
+    sensitivity = _people(options) * math.sqrt(columns) * (low + high)
     answers = ANSWERS.get(name, 1)
     scale = math.ceil(_multiplier(share) * sensitivity * math.sqrt(answers))
     largest = n_rows * max(low, high)
     bits = max(0, min(32 - scale.bit_length(), SUM_BITS - largest.bit_length()))
     nearly = _attained(name, options)
+    if options["neighbors"] == "add-remove":  # the audit compares with a row without cells
+        nearly *= max(low, high) / (low + high)
     return Expected(name, "gaussian", columns, sensitivity * 2**bits, nearly, answers)
 
 

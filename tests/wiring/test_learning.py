@@ -56,10 +56,10 @@ BUGS = {
         "max(high, -low)",
         {},
     ),
-    "a cell that is removed paid by half": (
+    "cells that are removed paid as if none took their place": (
         CELLS,
-        "max(abs(low), abs(high))",
-        "(high - low) // 2",
+        "max(high, 0) - min(low, 0)",
+        "max(high, -low)",
         LESS,
     ),
     "several rows of a person paid as one": (

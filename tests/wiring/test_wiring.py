@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 # Far fewer would mean that the library refuses what it should not.
-FEWEST_CORE, FEWEST_IN_ALL = 140, 270
+FEWEST_CORE, FEWEST_IN_ALL = 190, 350
 TRIES, DENSE_TIMES = 8, 2
 
 

@@ -76,9 +76,7 @@ def sign_sensitivity(neighbors: Neighbors) -> int:
     return 1 if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE else 2
 
 
-def squared_cell_sensitivity(
-    neighbors: Neighbors, *, low: int, high: int, columns: int = 1, rows: int = 1
-) -> int:
+def squared_cell_sensitivity(*, low: int, high: int, columns: int = 1, rows: int = 1) -> int:
     """Return the squared ℓ₂ sensitivity of sums of numbers that cells stand for.
 
     Each observed cell stands for an integer from `low` to `high`, a missing one for 0, and all
@@ -87,18 +85,15 @@ def squared_cell_sensitivity(
     Notes
     -----
     Claim P22. In each column one row moves the sum by at most max(high, 0) − min(low, 0) when
-    it is replaced, and by max(|low|, |high|) when a row without cells takes its place; √k
-    times that in k columns, and m times that for m rows.
+    another takes its place, be it one that adds nothing to the moments; √k times that in k
+    columns, and m times that for m rows.
 
     Examples
     --------
-    >>> squared_cell_sensitivity(Neighbors.REPLACE, low=-1, high=1, columns=5)
+    >>> squared_cell_sensitivity(low=-1, high=1, columns=5)
     20
     """
-    if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
-        most = max(abs(low), abs(high))
-    else:
-        most = max(high, 0) - min(low, 0)
+    most = max(high, 0) - min(low, 0)
     return columns * (rows * most) ** 2
 
 

@@ -15,7 +15,6 @@ from dpcov.mechanisms.learning.lengths import (
 )
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.tuning import DEFAULT
-from dpcov.privacy import Neighbors
 from dpcov.sensitive.sums.norm_histogram import NormBins
 
 N_ROWS = 10**6
@@ -28,8 +27,8 @@ def bins_of(squared, edges=EDGES):
     return NormBins(np.bincount(places, minlength=len(edges) + 1), edges, n_rows=len(squared))
 
 
-def payment(multiplier=1e-3, neighbors=Neighbors.REPLACE, rows_per_unit=1):
-    return Payment(multiplier=multiplier, neighbors=neighbors, rows_per_unit=rows_per_unit)
+def payment(multiplier=1e-3, rows_per_unit=1):
+    return Payment(multiplier=multiplier, rows_per_unit=rows_per_unit)
 
 
 def test_what_is_typical_is_the_middle_edge():
@@ -97,11 +96,10 @@ def test_without_noise_the_share_is_exact_and_the_excess_nearly(place):
 
 
 @pytest.mark.claim("P25")
-@pytest.mark.parametrize("neighbors", [Neighbors.REPLACE, Neighbors.ADD_REMOVE])
-def test_share_and_excess_have_noise_of_the_stated_sd(neighbors):
+def test_share_and_excess_have_noise_of_the_stated_sd():
     n_rows, place = 500, 64
     bins = bins_of(np.zeros(n_rows))
-    own = payment(3.0, neighbors, rows_per_unit=2)
+    own = payment(3.0, rows_per_unit=2)
     found = [
         measure_clipping(bins, place, 0.1, own, DEFAULT, RandomStream.from_seed(seed))
         for seed in range(2000)
@@ -120,10 +118,7 @@ def test_share_and_excess_have_noise_of_the_stated_sd(neighbors):
 
 
 @pytest.mark.claim("P25")
-@pytest.mark.parametrize("neighbors", [Neighbors.REPLACE, Neighbors.ADD_REMOVE])
-def test_every_answer_of_the_bisection_has_the_noise_that_all_of_them_pay_for(
-    neighbors, monkeypatch
-):
+def test_every_answer_of_the_bisection_has_the_noise_that_all_of_them_pay_for(monkeypatch):
     answers = []
 
     def heard(self, sums, stream):
@@ -135,7 +130,7 @@ def test_every_answer_of_the_bisection_has_the_noise_that_all_of_them_pay_for(
     monkeypatch.setattr(noise, "_on", noise.on, raising=False)
     monkeypatch.setattr(noise, "on", heard)
     bins = bins_of(SQUARED[:5000])
-    own = payment(4.0, neighbors, rows_per_unit=3)
+    own = payment(4.0, rows_per_unit=3)
     for seed in range(400):
         find_radius(bins, 0.1, own, DEFAULT, RandomStream.from_seed(seed))
     assert len(answers) == 400 * DEFAULT.radius_steps

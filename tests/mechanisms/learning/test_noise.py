@@ -14,7 +14,6 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning.noisy import Noise
 from dpcov.mechanisms.learning.quantiles import Payment, Quantile, Questions
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.privacy import Neighbors
 from dpcov.privacy.sensitivity import squared_cell_sensitivity
 from dpcov.sensitive.sums.cell_counts import CellKernel
 
@@ -35,15 +34,12 @@ def test_a_scale_is_never_less_than_is_paid_for_and_fits(multiplier, squared, la
     st.integers(-1000, 0),
     st.integers(0, 1000),
     st.lists(st.floats(0, 1), min_size=2, max_size=2),
-    st.sampled_from(list(Neighbors)),
 )
-def test_a_cell_moves_a_sum_no_further_than_is_claimed(low, high, ends, neighbors):
+def test_a_cell_moves_a_sum_no_further_than_is_claimed(low, high, ends):
     before, after = (round(low + end * (high - low)) for end in ends)
-    pairs = [(0, before)] if neighbors is Neighbors.ADD_REMOVE else [(before, after), (0, after)]
-    claimed = squared_cell_sensitivity(neighbors, low=low, high=high)
-    assert all((one - two) ** 2 <= claimed for one, two in pairs)
-    corners = [(0, low), (0, high)] if neighbors is Neighbors.ADD_REMOVE else [(low, high)]
-    assert max((one - two) ** 2 for one, two in corners) == claimed
+    claimed = squared_cell_sensitivity(low=low, high=high)
+    assert all((one - two) ** 2 <= claimed for one, two in [(before, after), (0, after)])
+    assert (low - high) ** 2 == claimed
 
 
 N_COLUMNS = 3000
@@ -60,7 +56,7 @@ def questions(steps, seed=1):
         quantile=Quantile(3, 4),
         columns=np.arange(N_COLUMNS),
         steps=steps,
-        payment=Payment(multiplier=2.0, neighbors=Neighbors.REPLACE, rows_per_unit=2),
+        payment=Payment(multiplier=2.0, rows_per_unit=2),
         stream=RandomStream.from_seed(seed),
     )
 
@@ -96,7 +92,7 @@ def test_means_squares_and_shares_beyond_have_noise_of_the_stated_sd():
     facts = Stated.nothing(N_COLUMNS)
     kernel = CellKernel(facts.ruler(), facts.lower, facts.upper, Missing.REFUSE)
     counts = kernel.sum_over([np.zeros((500, N_COLUMNS))])
-    payment = Payment(multiplier=3.0, neighbors=Neighbors.REPLACE)
+    payment = Payment(multiplier=3.0)
     zeros, ones, columns = np.zeros(N_COLUMNS), np.ones(N_COLUMNS), np.arange(N_COLUMNS)
     setting = steps.Setting(counts, facts, DEFAULT, RandomStream.from_seed(4))
     mean = steps.find_means(setting, columns, zeros, ones, payment)

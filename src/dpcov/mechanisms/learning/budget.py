@@ -65,11 +65,7 @@ class LearningBudget:
 
     def payment(self, step: str) -> Payment:
         """Return what a step has."""
-        return Payment(
-            multiplier=self.multipliers[step],
-            neighbors=self.promise.neighbors,
-            rows_per_unit=self.rows_per_unit,
-        )
+        return Payment(multiplier=self.multipliers[step], rows_per_unit=self.rows_per_unit)
 
     def event(self, step: str) -> Gaussian:
         """Return what a step does."""
@@ -134,21 +130,21 @@ def _weights(
     own = {} if shares is None else shares
     if not isinstance(own, Mapping) or not set(own) <= set(defaults):
         raise ParameterError(f"shares must be a mapping that names {', '.join(defaults)}.")
-    weights = {
+    checked = {
         step: check_number(
             f"share of {step}",
-            own.get(step, defaults[step]),
+            own.get(step, default),
             low=1e-6,
             high=1.0,
             open_low=False,
             advice="Every step that is taken needs a share.",
         )
-        for step in steps
-        if step != MOMENTS
+        for step, default in defaults.items()
     }
+    weights = {step: checked[step] for step in steps if step != MOMENTS}
     # Rounded down by more than the sum can be off.
     left = 1 - math.fsum(weights.values()) - 2.0**-50
-    if left < _LEAST_FOR_MOMENTS:
+    if left < _LEAST_FOR_MOMENTS - 2.0**-40:
         raise ParameterError(
             f"The shares of learning leave {max(left, 0):.2g} of the budget for the moments; they "
             f"must leave {_LEAST_FOR_MOMENTS:g}."

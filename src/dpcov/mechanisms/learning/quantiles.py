@@ -16,7 +16,6 @@ import numpy.typing as npt
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning.noisy import Noise
-from dpcov.privacy import Neighbors
 from dpcov.privacy.sensitivity import squared_cell_sensitivity
 from dpcov.sensitive.sums.cell_counts import CellCounts
 
@@ -29,16 +28,15 @@ Window = Callable[[Array], tuple[Integers, Integers]]
 
 @dataclass(frozen=True, kw_only=True)
 class Payment:
-    """What a step may cost, and whom it protects. All of it is public."""
+    """What a step may cost, and how many rows of one person it protects. All of it is public."""
 
     multiplier: float
-    neighbors: Neighbors
     rows_per_unit: int = 1
 
     def noise(self, *, low: int, high: int, columns: int, n_rows: int, steps: int = 1) -> Noise:
         """Return the noise for sums over rows of integers from low to high, one for each cell."""
         squared = squared_cell_sensitivity(
-            self.neighbors, low=low, high=high, columns=columns, rows=self.rows_per_unit
+            low=low, high=high, columns=columns, rows=self.rows_per_unit
         )
         largest = n_rows * max(abs(low), abs(high))
         return Noise.paying(self.multiplier, squared, largest=largest, steps=steps)
@@ -50,6 +48,11 @@ class Quantile:
 
     below: int
     parts: int
+
+    @property
+    def tail(self) -> float:
+        """The share beyond it."""
+        return 1 - self.below / self.parts
 
     @classmethod
     def beyond(cls, tail: float, parts: int) -> Quantile:

@@ -110,6 +110,8 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
     )
     lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
     seen = questions.is_above(lowest, tuning.clear)
+    # Where noise leaves no tail to look for, stated bounds say more than what is found.
+    seen &= ~closed | (quantile.tail <= tuning.clear_tail)
     _, octave = questions.bisect(lowest, top)
     unknown = np.where(closed, np.exp2(top), tuning.range_guess)
     inner = np.where(seen, np.exp2(octave), unknown)
@@ -183,6 +185,7 @@ def find_limits(
     )
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
     seen = questions.is_above(lowest, tuning.clear)
+    seen &= ~stated.is_closed[columns] | (quantile.tail <= tuning.clear_tail)
     _, octave = questions.bisect(lowest, np.zeros(len(columns)))
     distance = near + most * np.exp2(octave)
     limit = far.copy()
@@ -247,8 +250,9 @@ def find_reach(setting: Setting, center: Array, distance: Array) -> Reach:
     first = np.clip(ruler.index(center - distance), *inner)
     last = np.clip(ruler.index(center + distance), *inner)
     # Beside a large center a bin may be too narrow for floats; the limits must lie apart.
-    low = np.minimum(ruler.ends(first)[0], np.nextafter(center, -np.inf))
-    high = np.maximum(ruler.ends(last)[1], np.nextafter(center, np.inf))
+    with np.errstate(under="ignore"):  # next to zero numbers are subnormal
+        low = np.minimum(ruler.ends(first)[0], np.nextafter(center, -np.inf))
+        high = np.maximum(ruler.ends(last)[1], np.nextafter(center, np.inf))
     lower, upper = np.maximum(stated.lower, low), np.minimum(stated.upper, high)
     return Reach(lower, upper, first, last)
 

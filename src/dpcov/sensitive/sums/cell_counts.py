@@ -151,10 +151,10 @@ class CellKernel:
         return bins
 
     def _tile(self, rows: npt.NDArray[Any]) -> Integers:
-        # Always a copy: a block may be the caller's own memory.
-        cells = np.array(rows.T, dtype=np.float64, order="C")
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
+            # Always a copy: a block may be the caller's own memory.
+            cells = np.array(rows.T, dtype=np.float64, order="C")
             # A sum that is finite has no other terms; where it is not, each is looked at.
             finite = None if np.isfinite(cells.sum()) else np.isfinite(cells)
             check_complete(finite is None or bool(finite.all()), self.missing)

@@ -25,10 +25,18 @@ __all__ = [
 ]
 
 
+_PLAIN = (int, float, np.number, np.bool_, type(None))
+
+
 class ArraySource(SplitSource):
     """An array in memory; a masked cell is missing."""
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
+        if wanted.privacy_unit is not None and not isinstance(table, np.ndarray):
+            raise InputError(
+                "The cells of nested sequences have no declared type, and keys of people would be "
+                "rounded: pass an array or a data frame with privacy_unit=."
+            )
         self._array = as_array(table)
         check_array(self._array.ndim, self._array.dtype)
         super().__init__(*shape_of(self._array, wanted))
@@ -40,7 +48,8 @@ class ArraySource(SplitSource):
         cells = self._array[rows, places]
         if isinstance(cells, np.ma.MaskedArray):
             missing = np.ma.getmaskarray(cells)
-            cells = within_floats(np.ma.getdata(cells)).astype(np.float64)
+            with np.errstate(all="ignore"):  # a warning would be about a cell
+                cells = within_floats(np.ma.getdata(cells)).astype(np.float64)
             cells[missing] = np.nan
         return cells
 
@@ -67,17 +76,25 @@ def check_array(ndim: int, dtype: np.dtype[Any], name: str = "The table") -> Non
 
 
 def as_array(table: Any) -> npt.NDArray[Any]:
-    """Return an array or nested sequences as an array."""
-    if isinstance(table, np.ma.MaskedArray):
+    """Return an array as it is, or nested sequences as an array of floats."""
+    if isinstance(table, np.ndarray):
         return table
-    masked = not isinstance(table, np.ndarray) and any(
-        isinstance(row, np.ma.MaskedArray) for row in table
-    )
+    masked = any(isinstance(row, np.ma.MaskedArray) for row in table)
+    # One type for all cells, and not one that some of them decide.
     return read_or_refuse(
-        lambda: np.ma.stack(table) if masked else np.asarray(table),
+        lambda: np.ma.stack(table) if masked else _as_floats(table),
         "The table must be a 2-D numpy array, or a table; these nested sequences have no common "
         "shape.",
     )
+
+
+def _as_floats(table: Any) -> npt.NDArray[Any]:
+    """Return nested sequences of numbers as floats; of other things, as numpy sees them."""
+    found = np.asarray(table)
+    plain = found.dtype.kind in "biuf" or (
+        found.dtype.kind == "O" and all(isinstance(cell, _PLAIN) for cell in found.flat)
+    )
+    return np.asarray(table, dtype=np.float64) if plain else found
 
 
 def shape_of(table: Any, wanted: Wanted) -> tuple[Choice, int]:

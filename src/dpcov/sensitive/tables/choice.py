@@ -63,14 +63,14 @@ class Wanted:
             return
         if self.columns is not None:
             raise InputError(
-                "State columns=, which renames all columns, or select=, which picks some by their "
+                "State names, which rename all columns, or facts, which pick some by their "
                 "own names, but not both."
             )
         select = check_names("select", self.select)
         if self.privacy_unit in select:
             raise InputError(
                 f"Column {self.privacy_unit!r} says whose row it is (privacy_unit=) and is no "
-                "number to read: leave it out of select=."
+                "number to read: leave it out of columns=."
             )
         object.__setattr__(self, "select", select)
 

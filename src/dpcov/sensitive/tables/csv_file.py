@@ -80,7 +80,7 @@ class CsvSource(ArrowBatchSource):
             called = call_column(labels[place], place, is_known=self._states_names)
             return (
                 f"{called} of {file} is not numeric: it has a cell that is not a number. Drop it "
-                "first, leave it out by select=, or convert it by a public rule."
+                "first, leave it out by columns=, or convert it by a public rule."
             )
         if found := re.match(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col", str(error)):
             where = f"Row {int(found[1]) + self._has_header} " if found[1] else "A row "

@@ -174,7 +174,8 @@ def read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
             plain = column.cast(nw.Int8)
         elif column.dtype in (nw.Decimal, nw.Int128, nw.UInt128):
             plain = column.cast(nw.Float64)
-        return plain.to_numpy().astype(np.float64, copy=False)
+        with np.errstate(all="ignore"):  # a warning would be about a cell
+            return plain.to_numpy().astype(np.float64, copy=False)
 
     kind = type(column.dtype).__name__
     return read_or_refuse(convert, f"Column {name!r} of type {kind} cannot be read as numbers.")
