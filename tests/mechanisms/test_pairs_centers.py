@@ -155,11 +155,11 @@ def test_centers_and_signs_are_paid_for_in_all_columns(relation, apart, most):
     )
     centers, signs = calibration.events[:2]
     assert (centers.name, signs.name) == ("centers", "signs")
-    moved = apart * most * math.sqrt(50) * 2**FINER_BITS
+    one = most * math.sqrt(50) * 2**FINER_BITS
     assert calibration.center_scale == pytest.approx(
-        centers.multiplier * moved * math.sqrt(20), rel=1e-6
+        centers.multiplier * 2 * one * math.sqrt(20), rel=1e-6
     )
-    assert calibration.sign_scale == pytest.approx(signs.multiplier * moved, rel=1e-6)
+    assert calibration.sign_scale == pytest.approx(signs.multiplier * apart * one, rel=1e-6)
 
 
 @pytest.mark.claim("P30")

@@ -301,15 +301,21 @@ BUGS = {
     ),
     "answers about centers that forget how many columns there are": (
         "mechanisms.pairs_calibration:_squared_sign_sensitivities",
-        "unit * n_columns * CENTER_STEPS",
-        "unit * CENTER_STEPS",
+        'unit["centers"] * n_columns * CENTER_STEPS',
+        'unit["centers"] * CENTER_STEPS',
         CENTERS,
     ),
     "answers about centers that are paid for as one": (
         "mechanisms.pairs_calibration:_squared_sign_sensitivities",
-        "unit * n_columns * CENTER_STEPS",
-        "unit * n_columns",
+        'unit["centers"] * n_columns * CENTER_STEPS',
+        'unit["centers"] * n_columns',
         CENTERS,
+    ),
+    "answers about centers that are paid for as if a row was gone": (
+        "mechanisms.pairs_calibration:_apart",
+        '"centers": replaced',
+        '"centers": moved',
+        CENTERS | LESS,
     ),
     "one answer more than is paid for": (
         "mechanisms.pairs_centers:_Asking.run",
@@ -319,8 +325,8 @@ BUGS = {
     ),
     "mean signs that forget how many columns there are": (
         "mechanisms.pairs_calibration:_squared_sign_sensitivities",
-        '"signs": unit * n_columns',
-        '"signs": unit',
+        'unit["signs"] * n_columns',
+        'unit["signs"]',
         CENTERS,
     ),
     "centers and signs with several rows of a person paid as one": (

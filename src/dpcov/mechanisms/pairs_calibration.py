@@ -184,7 +184,7 @@ def calibrate_pairs(
         check_differences(promise.neighbors, rows_per_unit=rows_per_unit)
     count = _check_pairs(max_pairs, n_columns)
     n_terms = n_rows // 2 if center == "differences" else n_rows
-    learned, apart = center == "learned", sign_sensitivity(promise.neighbors) * rows_per_unit
+    learned, apart = center == "learned", _apart(promise, rows_per_unit)
     taken = {
         "centers": learned,
         "signs": learned,
@@ -201,7 +201,7 @@ def calibrate_pairs(
     }
     gumbel = 0.0
     if taken["selection"]:
-        gumbel = selection_scale(count=count, sensitivity=apart, rho=budget["selection"])
+        gumbel = selection_scale(count=count, sensitivity=apart["values"], rho=budget["selection"])
 
     def square_variance(squares: Squares) -> Fraction:
         moved = _squared_square_sensitivity(squares, promise, rows_per_unit)
@@ -230,13 +230,18 @@ def calibrate_pairs(
 def finds_centers(promise: ApproxDP, *, n_rows: int, n_columns: int) -> bool:
     """Return whether there is so little noise that a search for a center does not go astray."""
     rho = zcdp_budget(epsilon=promise.epsilon, delta=promise.delta)
-    apart = sign_sensitivity(promise.neighbors)
+    apart = _apart(promise, 1)["centers"]
     noise = _noise_of_one(_CENTERS_SHARE * rho, apart, n_rows=n_rows, n_columns=n_columns)
     return noise <= _MOST_ASTRAY
 
 
 def default_shares(
-    taken: Mapping[str, bool], rho: float, apart: int, *, n_rows: int, n_columns: int
+    taken: Mapping[str, bool],
+    rho: float,
+    apart: Mapping[str, int],
+    *,
+    n_rows: int,
+    n_columns: int,
 ) -> dict[str, float]:
     """Return relative shares of the budget; those of steps that are not taken go to the others.
 
@@ -256,7 +261,7 @@ def default_shares(
             ("centers", _CENTERS_SHARE, 0.02, _ENOUGH_FOR_CENTERS),
             ("signs", _SIGNS_SHARE, 0.01, _ENOUGH_FOR_SIGNS),
         ):
-            noise = _noise_of_one(most * rho, apart, **shape)
+            noise = _noise_of_one(most * rho, apart[step], **shape)
             shares[step] = min(most, max(least, most * (noise / enough) ** 2))
         shares["selection"] = _SELECTION_SHARE
         selection = shares["selection"] * taken["selection"]
@@ -283,13 +288,26 @@ def _check_pairs(max_pairs: int, n_columns: int) -> int:
     return count
 
 
-def _squared_sign_sensitivities(apart: int, n_columns: int, count: int) -> dict[str, Fraction]:
+def _apart(promise: ApproxDP, rows_per_unit: int) -> dict[str, int]:
+    """Return how far one person moves a sum of signs, or an answer about a center, in counts.
+
+    In either relation answers are paid for as if a row was replaced: one that adds nothing about
+    the centers is counted as a row is while they are sought.
+    """
+    moved = sign_sensitivity(promise.neighbors) * rows_per_unit
+    replaced = sign_sensitivity(Neighbors.REPLACE) * rows_per_unit
+    return {"centers": replaced, "signs": moved, "values": moved}
+
+
+def _squared_sign_sensitivities(
+    apart: Mapping[str, int], n_columns: int, count: int
+) -> dict[str, Fraction]:
     """Return how far one person moves each step, squared, in counts / 2^20 (P10, P30, P31)."""
-    unit = Fraction(apart**2 * 4**FINER_BITS)
+    unit = {step: Fraction(size**2 * 4**FINER_BITS) for step, size in apart.items()}
     return {
-        "centers": unit * n_columns * CENTER_STEPS,
-        "signs": unit * n_columns,
-        "values": unit * count,
+        "centers": unit["centers"] * n_columns * CENTER_STEPS,
+        "signs": unit["signs"] * n_columns,
+        "values": unit["values"] * count,
     }
 
 
@@ -353,14 +371,14 @@ def _squared_square_sensitivity(
 
 def _events(made: PairsCalibration, rho: float) -> tuple[Event, ...]:
     """Return what is done at the scales that the sampler draws, if it costs at most ρ."""
-    apart = sign_sensitivity(made.promise.neighbors) * made.rows_per_unit
+    apart = _apart(made.promise, made.rows_per_unit)
     squared = _squared_sign_sensitivities(apart, made.n_columns, made.max_pairs)
     events: list[Event] = []
     if made.learns:
         events.append(_gaussian("centers", made.center_scale, squared["centers"]))
         events.append(_gaussian("signs", made.sign_scale, squared["signs"]))
     if made.selection_scale:
-        width = math.nextafter(2 * apart / made.selection_scale, math.inf)
+        width = math.nextafter(2 * apart["values"] / made.selection_scale, math.inf)
         events.append(Selection("selection", width, made.max_pairs))
     events.append(_gaussian("values", made.value_scale, squared["values"]))
     if made.squares is not None:
