@@ -45,7 +45,8 @@ def test_the_help_is_a_short_manual():
 def test_a_plan_is_a_table_and_one_sentence():
     result = run("plan", "--rows", 20_000, "--columns", 300, *PROMISE, "--max-pairs", 200)
     assert result.exit_code == 0
-    assert "Use dpcov release-pairs --max-pairs 200: a correlation of" in result.output
+    said = "Use dpcov release-pairs --max-pairs 200 --center differences: a correlation of"
+    assert said in result.output
 
 
 def test_a_plan_for_many_rows_keeps_two_digits():
@@ -190,6 +191,9 @@ def test_what_the_library_refuses_is_one_line_and_code_1(rows, tmp_path, stated,
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]
 
 
+DIFFERENCES = ("--center", "differences")
+
+
 @pytest.mark.parametrize(
     ("stated", "why"),
     [
@@ -197,8 +201,8 @@ def test_what_the_library_refuses_is_one_line_and_code_1(rows, tmp_path, stated,
         (("--max-pairs", 3, "--center", "private"), "Invalid value for '--center'"),
         (("--max-pairs", 99), "--max-pairs must be a whole number from"),
         (("--max-pairs", 3, "--cell-bound", 1), "--cell-bound needs --row-norm"),
-        (("--max-pairs", 3, "--neighbors", "add-remove"), "need --neighbors replace"),
-        (("--max-pairs", 3, "--engine", "dask"), "--center public or numbers"),
+        (("--max-pairs", 3, *DIFFERENCES, "--neighbors", "add-remove"), "need --neighbors replace"),
+        (("--max-pairs", 3, *DIFFERENCES, "--engine", "dask"), "Use --center learned, 'stated'"),
         (("--max-pairs", 3, "--share", "values=0"), "share of values must"),
     ],
 )
