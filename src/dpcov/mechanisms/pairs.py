@@ -33,25 +33,7 @@ def release_co_movement(
     units: Units | None = None,
     missing: Missing = Missing.REFUSE,
 ) -> PairsRelease:
-    """Select pairs and add the calibrated noise: a place where rows leave the house.
-
-    Parameters
-    ----------
-    sums : CoMovement
-        The exact sums.
-    calibration : PairsCalibration
-        From `calibrate_pairs`.
-    columns : tuple of str
-        Column names.
-    stream : RandomStream
-        Where the noise comes from. Used for this release alone.
-    public_variances : ndarray, optional
-        Published beside the pairs, as the caller stated them.
-    units : Units, optional
-        What working units are.
-    missing : Missing
-        What was done with missing cells.
-    """
+    """Select pairs and add the calibrated noise: a place where rows leave the house."""
     made_for = (
         calibration.n_columns,
         calibration.n_terms,

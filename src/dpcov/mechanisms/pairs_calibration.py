@@ -117,21 +117,6 @@ def calibrate_pairs(
 ) -> PairsCalibration:
     """Choose all noise from public facts.
 
-    Parameters
-    ----------
-    promise : ApproxDP
-        The whole budget.
-    n_rows, n_columns, max_pairs : int
-        Public facts.
-    differences : bool
-        Whether signs are of differences of rows, or about a public center.
-    row_norm, cell_bound : float, optional
-        Public bounds for the variances; without `row_norm` none are released.
-    shares : mapping, optional
-        Relative shares of ``selection``, ``values`` and ``variances``.
-    rows_per_unit : int, default 1
-        How many rows one person has at most: every sensitivity grows with it.
-
     Notes
     -----
     Claim P12. The steps cost no more than ρ(ε, δ) of P9 together: their scales are rounded

@@ -109,23 +109,7 @@ class CoMovement(Sealed):
         missing: Missing = Missing.REFUSE,
         threads: int | None = None,
     ) -> CoMovement:
-        """Return the sums over a stream of blocks.
-
-        Parameters
-        ----------
-        blocks : iterable of ndarray
-            Rows, or differences of rows.
-        n_columns : int
-            The number of columns.
-        center : ndarray, shape (n_columns,), or None
-            A public center; None says that blocks are of differences, which are about zero.
-        squares : Squares, optional
-            Sum squares too.
-        missing : Missing
-            Raise, or let a missing cell have no sign.
-        threads : int, optional
-            By default all cores that BLAS may use.
-        """
+        """Return the sums over a stream of blocks."""
         missing = Missing.parse(missing)
         sums = Triangle.zeros(n_columns, np.int32)
         totals = None if squares is None else np.zeros(n_columns, dtype=np.int64)
