@@ -66,7 +66,8 @@ def open_table(
     --------
     >>> open_table([[1.0, 2.0], [3.0, 4.0]]).columns
     ('x0', 'x1')
-    >>> open_table([[1.0, 2.0], [3.0, 4.0]], privacy_unit="x0").columns
+    >>> import numpy as np
+    >>> open_table(np.array([[1.0, 2.0], [3.0, 4.0]]), privacy_unit="x0").columns
     ('x1',)
     """
     wanted = Wanted(columns, select, privacy_unit, header)
