@@ -19,16 +19,6 @@ def bracket(
 ) -> tuple[float, float]:
     """Return ends of which the upper one was seen to hold and the lower one was not.
 
-    Parameters
-    ----------
-    holds : callable
-        False below some number and true above it.
-    low, high : float
-        Ends at which it is false and true. They are not tried.
-    width : float, default 0
-        Stop when the ends are closer than this. By default they are neighbors in floating
-        point.
-
     Examples
     --------
     >>> low, high = bracket(lambda x: x * x >= 2, 1.0, 2.0)

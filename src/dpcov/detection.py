@@ -27,20 +27,6 @@ def dense_detectable(
 ) -> float:
     """Return the correlation that a release of all second moments shows with some power.
 
-    Parameters
-    ----------
-    n_columns, n_rows : number
-        The size of the table.
-    noise_scale : float
-        The sd of the noise of an entry, where 1 is the variance of a column.
-    power : float, default 0.5
-        The probability to stand out.
-
-    Returns
-    -------
-    float
-        Above 1 when no correlation can stand out.
-
     Examples
     --------
     >>> round(dense_detectable(n_columns=100, n_rows=10_000, noise_scale=0.01), 3)
@@ -63,22 +49,6 @@ def pairs_detectable(
     power: float = 0.5,
 ) -> float:
     """Return the correlation that a release of pairs selects and shows with some power.
-
-    Parameters
-    ----------
-    n_columns, n_terms, max_pairs : int
-        Columns, terms in the sums, pairs to release.
-    selection_scale : float
-        The scale of the Gumbel noise, in counts; 0 if all pairs are taken.
-    noise_scale : float
-        The sd of the noise of a mean co-movement.
-    power : float, default 0.5
-        The probability to be selected and to stand out.
-
-    Returns
-    -------
-    float
-        Infinite when not even a correlation of 1 would.
 
     Examples
     --------

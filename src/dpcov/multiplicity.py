@@ -55,14 +55,6 @@ def bonferroni_cutoff(n_columns: int, *, error: float = FAMILY_ERROR) -> float:
 def q_values(sizes: Array, *, n_tests: int) -> Array:
     """Return the smallest false discovery rate at which each entry is on the list.
 
-    Parameters
-    ----------
-    sizes : ndarray
-        Absolute values in standard deviations: the largest of all, or all.
-    n_tests : int
-        How many there are in all. Those that are not given count as the least sure, with
-        p-value 1, which can only shorten the list.
-
     Notes
     -----
     Benjamini and Hochberg (1995), with two-sided normal p-values.

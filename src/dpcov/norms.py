@@ -64,6 +64,13 @@ def operator_norm(matrix: npt.ArrayLike, w: float = 2.0) -> float:
 def relative_error(estimate: npt.ArrayLike, truth: npt.ArrayLike, w: float = 2.0) -> float:
     """Return ‖estimate − truth‖_w / ‖truth‖_w.
 
+    Parameters
+    ----------
+    estimate, truth : array-like
+        Symmetric matrices of one shape.
+    w : float, default 2
+        The norm: see `operator_norm`.
+
     Examples
     --------
     >>> relative_error([[1.0, 0.0], [0.0, 1.5]], [[1.0, 0.0], [0.0, 2.0]])

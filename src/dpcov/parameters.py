@@ -28,19 +28,6 @@ def check_number(
 ) -> float:
     """Return `value` as a float if it lies between `low` and `high`.
 
-    Parameters
-    ----------
-    name : str
-        How the parameter is called in the message.
-    value : object
-        What the caller gave.
-    low, high : float
-        The ends of the allowed interval.
-    open_low, open_high : bool
-        Whether the ends are excluded.
-    advice : str
-        A sentence that says what to do.
-
     Examples
     --------
     >>> check_number("delta", 1e-6, low=0, high=1)

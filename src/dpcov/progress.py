@@ -33,14 +33,7 @@ def check_progress(wish: object) -> None:
 
 @contextmanager
 def show_progress(wish: bool | Tell | None) -> Iterator[Tell | None]:
-    """Give what an engine tells its progress to.
-
-    Parameters
-    ----------
-    wish : bool, callable or None
-        A function is given back as it is. None shows a bar in a terminal, True anywhere,
-        False never.
-    """
+    """Give what an engine tells its progress to."""
     check_progress(wish)
     if callable(wish):
         yield wish

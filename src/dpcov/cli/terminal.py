@@ -64,13 +64,7 @@ _OURS = (typer.Exit, typer.Abort, typer.BadParameter)
 
 @contextmanager
 def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
-    """Turn whatever goes wrong into one line on the error stream and an exit code.
-
-    Parameters
-    ----------
-    undone : str
-        What to say after Ctrl-C.
-    """
+    """Turn whatever goes wrong into one line on the error stream and an exit code."""
     with _shown_warnings(), stoppable():
         try:
             yield
@@ -103,11 +97,6 @@ def afterwards(done: str) -> Iterator[None]:
 
     Whoever sees a command fail runs it again, and that would spend privacy twice: an output
     that nobody can read, or that has no room, is no reason.
-
-    Parameters
-    ----------
-    done : str
-        What is there, for a warning if the rest could not be said.
     """
     try:
         yield

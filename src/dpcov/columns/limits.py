@@ -29,16 +29,6 @@ _TOML_STRING = re.compile(r"""("{3}|'{3})|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*
 def json_problem(text: str, *, most_deep: int, most_escapes: int = _MOST_MARKS) -> str:
     """Return why a JSON text is not parsed, or nothing.
 
-    Parameters
-    ----------
-    text : str
-        What somebody else wrote.
-    most_deep : int
-        How deep lists and objects may lie in each other.
-    most_escapes : int
-        How many backslashes there may be: one for each letter of a name beyond ASCII, in JSON
-        that is written in ASCII.
-
     Examples
     --------
     >>> json_problem('{"a": [1, 2]}', most_deep=2)

@@ -99,13 +99,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
     r"""Return a TOML file with names and types, and places for facts.
 
-    Parameters
-    ----------
-    columns : iterable of (str, str)
-        Names and types.
-    of : str, optional
-        What the table is called.
-
     Examples
     --------
     >>> print(column_template([("age", "whole number")]).rpartition("#\n")[2])

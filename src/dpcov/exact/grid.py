@@ -87,15 +87,6 @@ def finest_grid(
 ) -> tuple[Grid, Fraction]:
     """Return the grid with the most bits on which sums and noise fit, and the noise variance.
 
-    Parameters
-    ----------
-    make : callable
-        The grid of some bits.
-    n_rows : int
-        How many rows are summed.
-    variance : callable
-        The variance of the noise that a grid needs.
-
     Examples
     --------
     >>> grid, _ = finest_grid(

@@ -48,22 +48,6 @@ def draw_rounded_gaussian(
 ) -> npt.NDArray[np.int64]:
     """Draw integers with the exact law of round(scale · N(0, 1)).
 
-    Parameters
-    ----------
-    scale : int
-        From `round_scale_up`: at least 1, at most 32 significant bits.
-    size : int
-        How many.
-    stream : RandomStream
-        Where the bits come from.
-    margin : float
-        How clear a floating-point decision must be. Larger is slower and changes
-        nothing: the tests use 2 to send every proposal to the integer path.
-
-    Returns
-    -------
-    ndarray of int64, shape (size,)
-
     Notes
     -----
     Claim P4. Each proposal is decided as real numbers would decide it: in floating point

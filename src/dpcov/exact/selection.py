@@ -43,19 +43,6 @@ def select_largest(
 ) -> Integers:
     """Return the places of the `count` largest noisy scores, in rising order.
 
-    Parameters
-    ----------
-    scores : callable
-        Gives the scores, which are not negative, one for each candidate: vectors of
-        integers, in which places count through. Called twice, so that they need not be in
-        memory together.
-    count : int
-        How many to choose. If there are no more candidates than that, all are returned.
-    scale : float
-        The scale of the Gumbel noise.
-    stream : RandomStream
-        Where the randomness comes from.
-
     Notes
     -----
     Claim P11. Round by round the place i is chosen with probability exactly proportional to

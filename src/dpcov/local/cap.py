@@ -40,17 +40,7 @@ def lift_rows(whole: Array, bits: int) -> Array:
 
 
 def in_cap(seeds: Seeds, units: Array, threshold: float) -> npt.NDArray[np.bool_]:
-    """Return which seeds lie in the cap of a unit vector: |⟨g, u⟩| > t.
-
-    Parameters
-    ----------
-    seeds : ndarray of uint8, shape (n, 16)
-        Seeds.
-    units : ndarray, shape (n, d) or (1, d)
-        The unit vector of each seed, or one for all.
-    threshold : float
-        t.
-    """
+    """Return which seeds lie in the cap of a unit vector: |⟨g, u⟩| > t."""
     normals = expand_normals(seeds, units.shape[1])
     scores = np.zeros(len(seeds))
     for start in range(0, normals.shape[1], _CHUNK):
@@ -61,19 +51,6 @@ def in_cap(seeds: Seeds, units: Array, threshold: float) -> npt.NDArray[np.bool_
 
 def draw_seed(unit: Array, cap: Cap, stream: RandomStream) -> Seeds:
     """Draw the seed that a device sends.
-
-    Parameters
-    ----------
-    unit : ndarray, shape (d,)
-        From `lift_rows`.
-    cap : Cap
-        The constants of the plan.
-    stream : RandomStream
-        Where coin and seeds come from.
-
-    Returns
-    -------
-    ndarray of uint8, shape (16,)
 
     Notes
     -----

@@ -69,17 +69,6 @@ Seeds = npt.NDArray[np.uint8]
 def expand_words(seeds: Seeds, size: int) -> npt.NDArray[np.uint64]:
     """Return the first `size` words of each seed.
 
-    Parameters
-    ----------
-    seeds : ndarray of uint8, shape (n, 16)
-        Seeds.
-    size : int
-        How many words.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, size)
-
     Examples
     --------
     >>> [f"{word:016x}" for word in expand_words(np.zeros((1, 16), np.uint8), 3)[0]]

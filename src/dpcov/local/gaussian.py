@@ -20,15 +20,6 @@ def noisy_products(
 ) -> npt.NDArray[np.int64]:
     """Return q qᵀ on and above the diagonal, row by row, with noise.
 
-    Parameters
-    ----------
-    whole : ndarray of float64, shape (n_columns,)
-        A row of integers of norm at most 2^bits.
-    noise : IntegerNoise
-        The constants of the plan.
-    stream : RandomStream
-        Where the noise comes from. Used for this report alone.
-
     Notes
     -----
     Claim P15. The paper's local algorithm adds noise for a sensitivity of 1, but two rows

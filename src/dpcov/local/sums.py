@@ -30,17 +30,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> None:
-    """Add what reports say to `sums`, in place.
-
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (n_columns, n_columns)
-        The sums so far.
-    payloads : ndarray of uint8, shape (n_reports, plan.payload_bytes)
-        Of reports that were found to be well formed.
-    plan : CollectionPlan
-        The plan of the reports.
-    """
+    """Add what reports say to `sums`, in place."""
     if plan.mechanism == "cap":
         _add_cap(sums, payloads)
     else:

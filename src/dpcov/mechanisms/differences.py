@@ -18,15 +18,6 @@ def check_differences(
 ) -> None:
     """Refuse what differences of rows do not keep.
 
-    Parameters
-    ----------
-    neighbors : Neighbors
-        Without one row all later ones would be paired anew: replace-one only.
-    rows_per_unit : int
-        A person with several rows would be in several differences.
-    on_workers : bool
-        Whether Dask's workers read the table.
-
     Notes
     -----
     Claim P19. Every row is in one difference at most, so replacing one person's only row

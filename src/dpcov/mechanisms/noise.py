@@ -25,19 +25,6 @@ def add_noise(
 ) -> npt.NDArray[np.int64]:
     """Return exact sums with independent noise of the law round(scale · N(0, 1)).
 
-    Parameters
-    ----------
-    sums : ndarray of integers, shape (n,)
-        Sensitive.
-    scale : int
-        From `round_scale_up`.
-    stream : RandomStream
-        Where the noise comes from.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
     Notes
     -----
     Claim P5. For an integer s, s + round(σN) = round(s + σN): the output of the continuous

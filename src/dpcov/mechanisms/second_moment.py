@@ -97,21 +97,6 @@ def calibrate_moments(
 ) -> MomentsCalibration:
     """Choose grid and noise from facts that are public or were paid for.
 
-    Parameters
-    ----------
-    promise : ApproxDP
-        What the noise pays for, alone or with the steps before it.
-    n_rows : int
-        The number of rows.
-    row_norm : float
-        Rows are clipped to it.
-    multiplier : float, optional
-        Noise sd over sensitivity, when other steps have a share of the promise.
-    with_mean : bool, default False
-        Whether the mean is released with the moments, by a constant cell in each row.
-    rows_per_unit : int, default 1
-        How many rows one person has at most.
-
     Notes
     -----
     Claim P5. On the grid a row has squared norm at most B = 4^bits, so by P1 the sums
@@ -167,25 +152,7 @@ def release_gram(
     units: Units | None = None,
     missing: Missing = Missing.REFUSE,
 ) -> Release:
-    """Add the calibrated noise to a Gram matrix: a place where rows leave the house.
-
-    Parameters
-    ----------
-    gram : Gram
-        The exact sums, on the calibration's grid.
-    calibration : MomentsCalibration
-        From `calibrate_moments`.
-    columns : tuple of str
-        Column names.
-    stream : RandomStream
-        Where the noise comes from. Used for this release alone.
-    events : tuple of Event
-        What was done, this step included; by default this step alone.
-    units : Units, optional
-        What working units are.
-    missing : Missing
-        What was done with missing cells.
-    """
+    """Add the calibrated noise to a Gram matrix: a place where rows leave the house."""
     if (
         gram.grid != calibration.grid
         or gram.n_rows != calibration.n_rows

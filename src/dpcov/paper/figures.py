@@ -47,19 +47,7 @@ _NORM = {1: "ℓ₁", 2: "ℓ₂"}
 
 
 def draw(table: pd.DataFrame, number: int, manner: str, folder: Path) -> list[Path]:
-    """Draw a figure as PNG and SVG and return the files.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns figure, as, panel, curve, method, n, run, error.
-    number : int
-        Which figure, from 1 to 4.
-    manner : {"printed", "holds"}
-        Which experiments.
-    folder : Path
-        Where to write.
-    """
+    """Draw a figure as PNG and SVG and return the files."""
     figure = FIGURES[number]
     rows = table[(table["figure"] == number) & (table["as"] == manner)]
     with mpl.rc_context(_STYLE):

@@ -70,6 +70,15 @@ def scaled_to_norm(covariance: Array, row_norm: float = 1.0, quantile: float = 0
     quantile of a normal with these moments at the square of `row_norm`. Longer rows are to be
     clipped.
 
+    Parameters
+    ----------
+    covariance : ndarray, shape (n_columns, n_columns)
+        To be scaled.
+    row_norm : float, default 1
+        The norm that rows should have at most.
+    quantile : float, default 0.99
+        Which share of the rows should be shorter.
+
     Examples
     --------
     >>> round(float(np.trace(scaled_to_norm(np.eye(100)))), 2)
@@ -83,7 +92,17 @@ def scaled_to_norm(covariance: Array, row_norm: float = 1.0, quantile: float = 0
 
 
 def sample_rows(covariance: Array, n_rows: int, generator: np.random.Generator) -> Array:
-    """Draw Gaussian rows with mean zero, as the paper does: their norms are not bounded."""
+    """Draw Gaussian rows with mean zero, as the paper does: their norms are not bounded.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (n_columns, n_columns)
+        Of the rows.
+    n_rows : int
+        How many.
+    generator : numpy.random.Generator
+        Where the draws come from.
+    """
     n_rows = check_count("n", n_rows, low=1)
     return generator.standard_normal((n_rows, len(covariance))) @ _root(covariance).T
 
@@ -94,6 +113,15 @@ def sample_second_moment(covariance: Array, n_rows: int, generator: np.random.Ge
     The sum has a Wishart law, which Bartlett's decomposition draws in p² steps: L A Aᵀ Lᵀ
     with L the Cholesky factor of the covariance and A lower triangular, standard normal
     below its diagonal, √χ²(n − i) on it.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (n_columns, n_columns)
+        Of the rows.
+    n_rows : int
+        How many rows the average has.
+    generator : numpy.random.Generator
+        Where the draws come from.
 
     Examples
     --------

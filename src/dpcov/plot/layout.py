@@ -53,13 +53,6 @@ class Layout:
 def lay_out(first: Places, second: Places, lengths: Sequence[int]) -> Layout:
     """Lay out a graph whose nodes have names.
 
-    Parameters
-    ----------
-    first, second : ndarray of int
-        The ends of the edges.
-    lengths : sequence of int
-        The number of letters of each node's name.
-
     Examples
     --------
     >>> path = lay_out(np.array([0, 1]), np.array([1, 2]), [1, 1, 1])

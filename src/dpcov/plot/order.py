@@ -27,11 +27,6 @@ _BEST_ORDER, _TREE = 600, 4000
 def block_order(correlation: csr_array) -> npt.NDArray[np.intp]:
     """Return the places of the columns in an order that shows blocks.
 
-    Parameters
-    ----------
-    correlation : csr_array, shape (n_columns, n_columns)
-        Symmetric; its diagonal does not matter.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array

@@ -23,16 +23,6 @@ Array = npt.NDArray[np.float64]
 def spread(distance: Array) -> Array:
     """Return coordinates at which nodes are as far apart as they are along edges.
 
-    Parameters
-    ----------
-    distance : ndarray, shape (n_nodes, n_nodes)
-        The number of edges between two nodes; finite.
-
-    Returns
-    -------
-    ndarray, shape (n_nodes, 2)
-        The long side lies flat. A crowd is blown up until its nodes can be told apart.
-
     Examples
     --------
     >>> spread(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist()

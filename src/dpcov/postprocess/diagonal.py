@@ -45,21 +45,6 @@ def shrink_diagonal(
 ) -> npt.NDArray[np.float64]:
     """Return positive variances: James–Stein shrinkage toward their mean, floored.
 
-    Parameters
-    ----------
-    noisy : ndarray, shape (n_columns,)
-        The diagonal of a release.
-    noise_scale : float
-        The noise sd of its entries.
-    n_rows : int
-        The number of rows.
-    signal_noise : float, default 0
-        How the noise grows with the variances: see `dpcov.NoiseScale`.
-    mean_noise : ndarray, shape (n_columns,), or 0
-        What a noisy mean adds: see `NoiseModel`.
-    clipping : float, default 0
-        What clipping of rows leaves uncertain, in squared variances.
-
     Examples
     --------
     >>> noisy = np.array([1.0, 1.2, 0.6, 0.4, 0.8])

@@ -26,17 +26,7 @@ Array = npt.NDArray[np.float64]
 def eigenvalues_by_component(
     off_diagonal: csr_array, diagonal: Array, part: Callable[[npt.NDArray[np.intp]], Array]
 ) -> Array:
-    """Return the eigenvalues of a symmetric matrix, the largest first.
-
-    Parameters
-    ----------
-    off_diagonal : csr_array
-        Its zeros off the diagonal: those of it.
-    diagonal : ndarray
-        Its diagonal.
-    part : callable
-        Returns the rows and columns of some members, as a dense array.
-    """
+    """Return the eigenvalues of a symmetric matrix, the largest first."""
     alone = np.ones(len(diagonal), dtype=bool)
     parts = []
     for members in components(off_diagonal):

@@ -117,23 +117,7 @@ def choose(
     gamma: float | None = None,
     sparse: bool = True,
 ) -> Choice:
-    """Choose what is done to the entries off the diagonal.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_columns, n_columns)
-        The released matrix.
-    noise : NoiseModel
-        The variances of its entries.
-    rule : str or callable
-        ``"auto"`` lets all rules compete in thinning, and is ``"hard"`` at other levels.
-    level : str or float
-        ``"thinned"``, ``"cai-liu"``, ``"paper"``, or a number of standard deviations.
-    gamma : float, optional
-        The paper's γ, for ``level="paper"``.
-    sparse : bool
-        Whether thinning is confined to levels of at least 1.5.
-    """
+    """Choose what is done to the entries off the diagonal."""
     check_level(rule=rule, level=level, gamma=gamma)
     if level == "thinned":
         return _choose_by_thinning(matrix, noise, rule, sparse=sparse)

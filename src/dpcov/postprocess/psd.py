@@ -38,18 +38,7 @@ Array = npt.NDArray[np.float64]
 
 
 def make_psd(matrix: Array, *, method: str, tolerance: float) -> Array:
-    """Return a positive semi-definite version of a symmetric matrix with positive diagonal.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_columns, n_columns)
-        Overwritten and returned.
-    method : {"sparse", "clip", "none"}
-        Project onto PSD matrices with the same zeros; set negative eigenvalues to zero, as
-        the paper does, which fills in the zeros of a component; or do nothing.
-    tolerance : float
-        Stop when no entry off the support is larger than this; the rest is a shift.
-    """
+    """Return a positive semi-definite version of a symmetric matrix with positive diagonal."""
     check_choice("psd", method, METHODS)
     if method == "none":
         return matrix

@@ -25,17 +25,7 @@ Shrink = Callable[[Array, Array, Array], Array]
 
 
 def shrink_entries(matrix: Array, noise: NoiseModel, choice: Choice) -> Array:
-    """Return the shrunk matrix: exactly symmetric, with the shrunk variances on its diagonal.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_columns, n_columns)
-        The released matrix.
-    noise : NoiseModel
-        The variances of its columns and entries.
-    choice : Choice
-        Rule and level.
-    """
+    """Return the shrunk matrix: exactly symmetric, with the shrunk variances on its diagonal."""
     result = np.zeros_like(matrix)
     if np.isfinite(choice.level) or choice.low_rank is not None:
         shrink = _shrinkage(noise, choice)

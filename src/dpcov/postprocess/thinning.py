@@ -114,13 +114,7 @@ class ThinnedEntries:
     taken: Taken | None = None
 
     def risk(self, fitted: Array) -> tuple[float, float]:
-        """Return the estimated squared error of fitted values less that of zeros, and its se.
-
-        Parameters
-        ----------
-        fitted : ndarray, shape (groups, bins)
-            t(z₁) for each bin.
-        """
+        """Return the estimated squared error of fitted values less that of zeros, and its se."""
         risk = np.sum(self.weight * fitted * fitted - 2.0 * self.cross * fitted)
         square = np.sum(self.square * fitted * fitted)
         if self.taken is not None:

@@ -47,18 +47,6 @@ def adaptive_delta(
 ) -> float:
     """Return the delta that Gaussian noise, selections and pure promises pay for together.
 
-    Parameters
-    ----------
-    epsilon : float
-        Non-negative.
-    multiplier : float
-        Noise sd over ℓ₂ sensitivity of all Gaussian steps together: Σ 1/σ_i² = 1/σ². Infinite
-        if there is none.
-    ranges : sequence of float
-        For each selection, the range η of its privacy loss.
-    pure : sequence of float
-        For each pure promise, its ε.
-
     Notes
     -----
     Claim P13. Losses are spread from the inside of 64 bins to their ends, which keeps both

@@ -174,6 +174,13 @@ def calibrate_cap(*, epsilon: float, n_columns: int) -> Cap:
 def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
     """Return the ε that the constants of a cap pay for, rounded up.
 
+    Parameters
+    ----------
+    cap : Cap
+        The constants.
+    n_columns : int
+        The number of columns of a report.
+
     Notes
     -----
     Claim P14. A seed s has probability p₀/(N q_x) when it is in the cap of x and

@@ -180,6 +180,11 @@ _KINDS: dict[str, type[Event]] = {
 def event_to_dict(event: Event) -> dict[str, Any]:
     """Return the written form of an event: plain values, ready for JSON.
 
+    Parameters
+    ----------
+    event : Event
+        What was done.
+
     Examples
     --------
     >>> event_to_dict(Selection("radius", 0.1))
@@ -197,6 +202,11 @@ def event_from_dict(facts: Mapping[str, Any]) -> Event:
     Numbers must be numbers, finite and in range; no field may be missing, unknown or of
     another type. ``1`` is accepted for ``1.0``, since some writers of JSON do not tell them
     apart; ``1.0`` is no count.
+
+    Parameters
+    ----------
+    facts : mapping
+        The written form: see docs/privacy.md.
 
     Examples
     --------

@@ -24,6 +24,11 @@ def squared_unit_sensitivity(neighbors: Neighbors) -> int:
 
     In the local model any row may stand in the place of any other: it is replaced.
 
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Which tables are compared.
+
     Examples
     --------
     >>> squared_unit_sensitivity(Neighbors.REPLACE)
@@ -68,6 +73,11 @@ def squared_moment_sensitivity(
 def sign_sensitivity(neighbors: Neighbors) -> int:
     """How far one person can move a sum of products of two signs.
 
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Which tables are compared.
+
     Examples
     --------
     >>> sign_sensitivity(Neighbors.REPLACE), sign_sensitivity(Neighbors.ADD_REMOVE)
@@ -99,6 +109,13 @@ def squared_cell_sensitivity(*, low: int, high: int, columns: int = 1, rows: int
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:
     """How far one person can move the sum of outer products, in Frobenius norm.
+
+    Parameters
+    ----------
+    row_norm : float
+        The largest norm of a row.
+    neighbors : Neighbors
+        Which tables are compared.
 
     Notes
     -----

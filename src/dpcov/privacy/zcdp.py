@@ -84,13 +84,6 @@ def zcdp_delta(*, rho: float, epsilon: float) -> float:
 def zcdp_budget(*, epsilon: float, delta: float) -> float:
     """Return the largest ρ that an (epsilon, delta) promise allows to spend.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    delta : float
-        In [1e-300, 1).
-
     Notes
     -----
     Claim P9. The returned ρ is the end of a bracket at which `zcdp_delta` was seen to be

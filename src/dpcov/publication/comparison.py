@@ -56,13 +56,6 @@ def compare_cards(
 ) -> list[str]:
     """Return the parts in which a stated card differs from one that was computed.
 
-    Parameters
-    ----------
-    stated, computed : mapping
-        Two cards. A part that could not be computed is None there, and is not compared.
-    sentences : bool
-        Whether both are in the words of one version.
-
     Examples
     --------
     >>> compare_cards({"model": "local"}, {"model": "central"}, sentences=True)

@@ -103,6 +103,17 @@ def render_page(
 ) -> str:
     """Return the page that `write_page` writes.
 
+    Parameters
+    ----------
+    release, estimate : Release and Estimate, or PairsRelease and PairsEstimate
+        What is shown.
+    title, description : str
+        Shown at the top.
+    fdr : float, default 0.1
+        The false discovery rate of the related pairs.
+    card : mapping, optional
+        The card of a folder; by default it is made.
+
     Examples
     --------
     >>> import numpy as np, dpcov

@@ -46,14 +46,6 @@ _SMALL_ORDER = frozenset(
 def make_keys(private: Path, *, passphrase: str | None = None) -> tuple[Path, str]:
     """Make a pair of keys, and return the file of the public one and its fingerprint.
 
-    Parameters
-    ----------
-    private : path
-        A new file, which its owner alone can read. The public key is put beside it, as
-        ``NAME.pub.pem``. Existing files are never overwritten.
-    passphrase : str, optional
-        Encrypts the private key.
-
     Examples
     --------
     >>> import tempfile

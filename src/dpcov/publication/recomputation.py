@@ -127,17 +127,7 @@ def _check_finite(estimate: AnyEstimate, edges: Edges | None) -> None:
 
 
 def _check_own_rule(asked: Mapping[str, Any], other: Mapping[str, Any], n_columns: int) -> None:
-    """Refuse what no estimate with a rule of the curator's own says of itself.
-
-    Parameters
-    ----------
-    asked : mapping
-        What a card states of the estimate.
-    other : mapping
-        What it would state of another estimate from the same release.
-    n_columns : int
-        How many columns the release has.
-    """
+    """Refuse what no estimate with a rule of the curator's own says of itself."""
     derived = {name: other[name] for name in _FROM_RELEASE}
     detectable = "smallest_detectable_correlation"
     kept, level, threshold = asked["pairs_kept"], asked["level"], asked["threshold"]

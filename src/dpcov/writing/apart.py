@@ -21,13 +21,6 @@ _Identity = tuple[int, int]
 def check_apart(out: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]]) -> None:
     """Refuse to write where something is read from.
 
-    Parameters
-    ----------
-    out : path
-        What is to be written; it need not exist.
-    sources : iterable of paths
-        Files and folders that are read.
-
     Examples
     --------
     >>> check_apart(".", ["survey.csv"])

@@ -76,20 +76,7 @@ class Gram(Sealed):
         missing: Missing = Missing.REFUSE,
         threads: int | None = None,
     ) -> Gram:
-        """Return the Gram matrix of one block of rows.
-
-        Parameters
-        ----------
-        rows : ndarray of numbers, shape (n_rows, n_columns)
-            Raw rows.
-        grid : Grid
-            Clipping norm and bits: public.
-        missing : Missing
-            See `quantize_rows`.
-        threads : int, optional
-            How many threads to use, BLAS included; by default, the cores that this
-            process may use.
-        """
+        """Return the Gram matrix of one block of rows."""
         if rows.ndim != 2 or rows.shape[1] == 0:
             raise InputError("A block of rows must be 2-dimensional with at least one column.")
         size = max_block_rows(rows.shape[1], grid)

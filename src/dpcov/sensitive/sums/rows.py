@@ -28,22 +28,6 @@ def quantize_rows(
 ) -> None:
     """Clip rows to the grid's norm, and write whole numbers to `out`.
 
-    Parameters
-    ----------
-    rows : ndarray of numbers, shape (n_rows, n_columns)
-        Any real, integer or boolean type. NaN and infinities are missing.
-    grid : Grid
-        The public facts.
-    missing : Missing
-        Raise, or read missing cells as 0.
-    out : ndarray of float64, shape (n_rows, n_columns)
-        Receives integers, as floats.
-
-    Raises
-    ------
-    MissingValueError
-        With ``missing="refuse"``. The message does not say where or how many.
-
     Notes
     -----
     Claim P2. Every row of `out` is a vector of integers with squared norm ≤ 4^bits, and

@@ -116,21 +116,7 @@ class CoMovement(Sealed):
     ) -> CoMovement:
         """Return the sums over a stream of blocks.
 
-        Parameters
-        ----------
-        blocks : iterable of ndarray
-            Rows, or differences of rows.
-        n_columns : int
-            The number of columns.
-        center : ndarray, shape (n_columns,), or None
-            A public center, or one that was paid for; None says that blocks are of
-            differences, which are about zero.
-        squares : Squares, optional
-            Sum squares too.
-        missing : Missing
-            Raise, or let a missing cell have no sign.
-        threads : int, optional
-            By default all cores that BLAS may use.
+        `center` is public or was paid for; None says that blocks are of differences of rows.
         """
         missing = Missing.parse(missing)
         sums = Triangle.zeros(n_columns, np.int32)

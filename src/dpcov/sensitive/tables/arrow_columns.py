@@ -152,16 +152,6 @@ def stored_alike(
 
     Arrow and Dask would convert them to one type, after which nobody sees that one person's
     0.1 in 32 bits is another 0.1 in 64, and that µs were cut from ns.
-
-    Parameters
-    ----------
-    fragments : iterable
-        The files.
-    labels : collection of str
-        The columns.
-    declared : Schema, optional
-        The types that they are converted to, which must be those that are stored: text made
-        of one moment differs from zone to zone.
     """
     wanted = frozenset(labels)
     found = set() if declared is None else _key_types(declared, wanted)

@@ -136,15 +136,6 @@ def choose_from_array(size: int, wanted: Wanted) -> Choice:
 def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[str] = ()) -> Choice:
     """Return the choice for a table that has labels.
 
-    Parameters
-    ----------
-    labels : sequence
-        The table's own.
-    wanted : Wanted
-        What the caller asked for.
-    index : collection of str
-        Labels of columns that are no data unless they are asked for by name.
-
     Examples
     --------
     >>> choose_from_frame(["who", "a", "b"], Wanted(privacy_unit="who")).names

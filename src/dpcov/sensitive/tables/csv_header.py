@@ -73,15 +73,6 @@ def check_header(header: Header, wanted: Wanted, name: str) -> None:
 
     It is a header if the caller says so, or states names that are in it. Names that are
     selected and not in it are refused when columns are chosen.
-
-    Parameters
-    ----------
-    header : Header
-        The first line.
-    wanted : Wanted
-        What the caller states.
-    name : str
-        What the file is called.
     """
     if wanted.header or _states_some(wanted, header.labels):
         return

@@ -38,17 +38,6 @@ class ColumnType:
 def describe_table(table: Any, *, header: bool | None = None) -> tuple[ColumnType, ...]:
     """Return the names and kinds of a table's columns, without reading a cell.
 
-    Parameters
-    ----------
-    table : array, data frame, stream or path
-        What `open_table` takes, and tables with columns that are no numbers. A CSV file
-        declares no types. Nor does a column of Python objects in pandas: its kind is
-        ``"other"``, though it may be text. Nested sequences have the type that numpy gives
-        them. A stream is opened, and only its schema looked at.
-    header : bool, optional
-        True says that the table's own names are names. Without it they are shown only if each
-        of them is one word: others may be somebody's row.
-
     Examples
     --------
     >>> describe_table([[1.0, 2.0], [3.0, 4.0]])

@@ -75,15 +75,6 @@ class Keys:
 def as_keys(cells: npt.NDArray[Any], name: str, *, in_zone: bool = False) -> Keys:
     """Return the cells of the unit column as keys.
 
-    Parameters
-    ----------
-    cells : ndarray
-        As they are stored.
-    name : str
-        What the column is called.
-    in_zone : bool
-        Whether moments are those of a time zone, in UTC.
-
     Examples
     --------
     >>> as_keys(np.array(["2020-01-01"], "M8[us]"), "day").cells
@@ -197,19 +188,7 @@ class OneKind:
 def check_keys(
     runs: Iterable[Keys], *, n_rows: int, name: str, of: str, declared: str | None = None
 ) -> Iterator[Keys]:
-    """Yield runs of keys, and refuse a mixture of kinds, or another number of rows.
-
-    Parameters
-    ----------
-    runs : iterable of Keys
-        The keys, from one place or from many.
-    n_rows : int
-        How many there must be.
-    name, of : str
-        What the column and the table are called.
-    declared : str, optional
-        The kind that the table declares.
-    """
+    """Yield runs of keys, and refuse a mixture of kinds, or another number of rows."""
     one = OneKind(name, declared)
     for keys in expect_rows(runs, n_rows, of):
         one.check(keys)

@@ -59,15 +59,7 @@ def check_names(what: str, given: Any) -> tuple[str, ...]:
 
 
 def check_own_names(labels: Mapping[int, Any], *, are_names: bool) -> None:
-    """Refuse names of a table that cannot be published, by their places.
-
-    Parameters
-    ----------
-    labels : mapping from int
-        The table's labels, by place.
-    are_names : bool
-        Whether the caller says that they are, whatever they look like.
-    """
+    """Refuse names of a table that cannot be published, by their places."""
     names = {place: str(label) for place, label in labels.items()}
     check_spelling(names, of="the table")
     found = None if are_names else first_value(labels.values())
@@ -117,24 +109,7 @@ def call_column(name: str, place: int, *, is_known: bool) -> str:
 def refuse_column(
     name: str, place: int, kind: str, *, is_stated: bool, has_numbers: bool, of: str = ""
 ) -> InputError:
-    """Return the refusal of a column that is not numeric, for the caller to raise.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    place : int
-        Where it is in the table.
-    kind : str
-        Its declared type.
-    is_stated : bool
-        Whether the caller states the name.
-    has_numbers : bool
-        Whether another column that is read is numeric. Then the names are no row, whose cell
-        in that column would look like a value.
-    of : str, optional
-        What the table is called.
-    """
+    """Return the refusal of a column that is not numeric, for the caller to raise."""
     called = call_column(name, place, is_known=is_stated or (has_numbers and is_plain(name)))
     return InputError(
         f"{called}{of and f' of {of}'} is of type {kind}, not a number. Drop it, or convert it by "

@@ -43,18 +43,6 @@ def limit_rows(source: RowSource, most: int) -> UnitSource:
 def rows_of_units(keys: Iterable[Keys], most: int) -> npt.NDArray[np.bool_]:
     """Return which rows are among the first `most` of their unit.
 
-    Parameters
-    ----------
-    keys : iterable of Keys
-        Whose each row is, in runs of any length: `RowSource.unit_keys`.
-    most : int
-        How many rows of a unit count.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-        One byte for each row. While it is made there is a count for each unit.
-
     Notes
     -----
     At most `most` rows of a unit are True. When the rows of one unit change, appear or

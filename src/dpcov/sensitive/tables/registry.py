@@ -54,29 +54,6 @@ def open_table(
 ) -> RowSource:
     """Return `table` as a source of rows, or say why it cannot be one.
 
-    Parameters
-    ----------
-    table : array, data frame, stream or path
-        An object of any kind in `KINDS`, or the path of a file or folder.
-    columns : sequence of str, optional
-        Names for all columns, the unit column among them, by their places. By default the
-        table's own, or ``x0, x1, …`` for an array.
-    select : sequence of str, optional
-        The columns to read, in this order. The others may be of any type, and are not read
-        where the format allows that. Not together with `columns`.
-    privacy_unit : str, optional
-        The column that says whose row it is. It is no part of the blocks; see
-        `RowSource.unit_keys`. Whole numbers, text, categories, dates. A stream that can be read
-        only once must be spooled first: `spool.readable`. Of AnnData it is a column of ``obs``.
-    header : bool, optional
-        True says that the table's own names are names, also if they look like somebody's row.
-        False says that a CSV file has none; then `columns` or `select` names all columns by place.
-    fewest_rows : int, default 2
-        How many rows there must be.
-    scheduler : Scheduler, optional
-        Who computes a Dask collection; by default the cluster that this process is connected
-        to, or its own threads.
-
     Notes
     -----
     Claim P8. What a library says when it fails to read is not repeated, since it may quote a
@@ -89,7 +66,8 @@ def open_table(
     --------
     >>> open_table([[1.0, 2.0], [3.0, 4.0]]).columns
     ('x0', 'x1')
-    >>> open_table([[1.0, 2.0], [3.0, 4.0]], privacy_unit="x0").columns
+    >>> import numpy as np
+    >>> open_table(np.array([[1.0, 2.0], [3.0, 4.0]]), privacy_unit="x0").columns
     ('x1',)
     """
     wanted = Wanted(columns, select, privacy_unit, header)

@@ -69,15 +69,7 @@ class Scheduler(ABC):
 
 
 def choose_scheduler(wish: Any, *, needed: bool) -> Scheduler | None:
-    """Return who works on a table, or None for this process alone.
-
-    Parameters
-    ----------
-    wish : None, "dask" or distributed.Client
-        What the caller asks for.
-    needed : bool
-        Whether the table needs Dask, asked for or not.
-    """
+    """Return who works on a table, or None for this process alone."""
     if wish is None:
         return current_scheduler() if needed else None
     if isinstance(wish, str) and wish == "dask":
