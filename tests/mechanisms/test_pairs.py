@@ -306,8 +306,12 @@ def test_a_negative_relation_is_found_too():
 
 
 def test_pairs_with_add_remove_take_what_keeps_the_promise():
-    release = dpcov.release_pairs(correlated(), **BUDGET, neighbors="add-remove", max_pairs=3)
+    options = {"neighbors": "add-remove", "max_pairs": 3}
+    release = dpcov.release_pairs(correlated(), **BUDGET, **options, missing="center")
     assert release.provenance.center == "learned"
+    # About learned centers every cell has a sign, so that no complete row adds nothing.
+    with pytest.raises(ParameterError, match=r"only with missing='center'.*Nothing was spent"):
+        dpcov.release_pairs(correlated(), **BUDGET, **options)
 
 
 @pytest.mark.parametrize("n_rows", [10, 2**22, 2**23 + 1, 2**31 - 1])

@@ -116,7 +116,9 @@ def test_many_columns_are_counted_twice_and_few_once():
 
 @pytest.mark.parametrize("bits", [10, 5], ids=["one pass", "two passes"])
 @pytest.mark.parametrize(
-    "options", [{}, {"center": None, "neighbors": "add-remove"}], ids=["stated", "by the rule"]
+    "options",
+    [{}, {"center": None, "neighbors": "add-remove", "missing": "center"}],
+    ids=["stated", "by the rule"],
 )
 def test_a_stream_that_can_be_read_once_is_spooled(monkeypatch, bits, options):
     pa = pytest.importorskip("pyarrow")
@@ -336,9 +338,9 @@ def moved_rows(n=20_000, p=60, r=0.6, seed=0):
     return rows * np.exp(2 * g.normal(size=p)) + 9 * g.normal(size=p)
 
 
-@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
-def test_the_related_pair_is_found_wherever_the_columns_are(neighbors):
-    release = dpcov.release_pairs(moved_rows(), **BUDGET, max_pairs=3, neighbors=neighbors, seed=1)
+@pytest.mark.parametrize("relation", [{}, {"neighbors": "add-remove", "missing": "center"}])
+def test_the_related_pair_is_found_wherever_the_columns_are(relation):
+    release = dpcov.release_pairs(moved_rows(), **BUDGET, max_pairs=3, seed=1, **relation)
     assert release.provenance.center == "learned"
     estimate = release.estimate()
     assert release.pairs[estimate.kept].tolist() == [[0, 1]]

@@ -85,6 +85,7 @@ MORE = {
         {"cell_bound": 1.0},
         {"cell_bound": 2.0, "row_norm": 1.0},
         {"center": "differences", "neighbors": "add-remove"},
+        {"center": "learned", "neighbors": "add-remove"},
         {"center": "differences", "engine": "dask"},
         {"center": "differences", **UNIT},
         {"epsilon": 1e-12, "delta": 1e-300, "neighbors": "add-remove"},

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.differences import check_differences, draw_pairing
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
@@ -23,6 +24,7 @@ from dpcov.mechanisms.pairs import release_co_movement
 from dpcov.mechanisms.pairs_calibration import CENTERS, PairsCalibration, calibrate_pairs
 from dpcov.mechanisms.pairs_centers import learn_centers, passes
 from dpcov.parameters import check_choice, check_count
+from dpcov.privacy import Neighbors
 from dpcov.releases import PairsRelease
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.signs import SignKernel
@@ -223,6 +225,13 @@ class _Stated:
             )
         n_columns = self._least_columns(request)
         about = self.about(request, n_rows=None, n_columns=n_columns)
+        removes = request.promise.neighbors is Neighbors.ADD_REMOVE
+        if about == "learned" and removes and request.missing is Missing.REFUSE:
+            # About learned centers every cell has a sign: only a row without cells adds nothing.
+            raise ParameterError(
+                "With neighbors='add-remove' centers are learned only with missing='center', "
+                "where a row may have no cells. State a center=, or use neighbors='replace'."
+            )
         self.calibrate(request, about, n_rows=MAX_STREAM_ROWS, n_columns=n_columns)
 
     def calibrate(
