@@ -315,7 +315,7 @@ BUGS = {
         "mechanisms.pairs_calibration:_apart",
         '"centers": replaced',
         '"centers": moved',
-        CENTERS | LESS,
+        CENTERS | LESS | {"missing": "center"},
     ),
     "one answer more than is paid for": (
         "mechanisms.pairs_centers:_Asking.run",
@@ -534,7 +534,9 @@ def test_a_planted_bug_is_found_by_rare_answers(monkeypatch, where, old, new, op
     assert audit_rare(Watch().stand(monkeypatch), PLAIN | options)
 
 
-@pytest.mark.parametrize("options", [CENTERS, CENTERS | LESS, CENTERS | UNITS])
+@pytest.mark.parametrize(
+    "options", [CENTERS, CENTERS | LESS | {"missing": "center"}, CENTERS | UNITS]
+)
 def test_without_the_bug_large_means_show_nothing(monkeypatch, options):
     assert audit_means(Watch().stand(monkeypatch), PLAIN | options) == []
 

@@ -69,7 +69,7 @@ def test_declared_types_become_kinds(kind, tmp_path):
         (np.ones((3, 2), np.float32), "number"),
         (np.ones((3, 2), np.uint8), "whole number"),
         (np.ones((3, 2), bool), "boolean"),
-        ([[1, 2], [3, 4]], "whole number"),
+        ([[1, 2], [3, 4]], "number"),
         (scipy.sparse.csc_array(np.ones((3, 2))), "number"),
     ],
 )

@@ -49,11 +49,6 @@ class Quantile:
     below: int
     parts: int
 
-    @property
-    def tail(self) -> float:
-        """The share beyond it."""
-        return 1 - self.below / self.parts
-
     @classmethod
     def beyond(cls, tail: float, parts: int) -> Quantile:
         """Return the quantile that leaves at least this share beyond it."""

@@ -110,8 +110,6 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
     )
     lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
     seen = questions.is_above(lowest, tuning.clear)
-    # Where noise leaves no tail to look for, stated bounds say more than what is found.
-    seen &= ~closed | (quantile.tail <= tuning.clear_tail)
     _, octave = questions.bisect(lowest, top)
     unknown = np.where(closed, np.exp2(top), tuning.range_guess)
     inner = np.where(seen, np.exp2(octave), unknown)
@@ -185,7 +183,6 @@ def find_limits(
     )
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
     seen = questions.is_above(lowest, tuning.clear)
-    seen &= ~stated.is_closed[columns] | (quantile.tail <= tuning.clear_tail)
     _, octave = questions.bisect(lowest, np.zeros(len(columns)))
     distance = near + most * np.exp2(octave)
     limit = far.copy()

@@ -58,8 +58,6 @@ class Tuning:
 
     clear: float = 2.0
     """Cells are seen apart from the origin, or the center, if they are so many noise sd more."""
-    clear_tail: float = 0.25
-    """Where more cells than this must be left beyond a range or a limit, bounds are kept."""
     most_tail: float = MOST_TAIL
     """No more cells than this are left beyond a range or a limit, however large the noise is."""
     quantile_parts: int = 1024
