@@ -3,9 +3,9 @@
 import copy
 import dataclasses
 import json
-import re
 import os
 import random
+import re
 import shutil
 import warnings
 from pathlib import Path
