@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import random
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -216,7 +217,8 @@ def other_name(file):
 
 
 def no_number(file):
-    file.write_text(file.read_text(encoding="utf-8").replace("0.", "nan,0.", 1))
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r",(?=-?\d)", ",nan,", text, count=1), encoding="utf-8")
 
 
 def much_longer(file):
