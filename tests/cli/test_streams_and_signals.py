@@ -161,7 +161,9 @@ def test_a_command_that_is_asked_to_stop_leaves_what_was_there(place, number, co
     if force:
         release = releases.dense()
         write_folder(release, release.estimate(), place / name)
-    process = start(place, *RELEASE.split(), "--out", name, *force)
+    # Under nohup signals come ignored.
+    heard = {"preexec_fn": lambda: signal.signal(number, signal.SIG_DFL)}
+    process = start(place, *RELEASE.split(), "--out", name, *force, **heard)
     wait_for(place, f".{name}.????????????????")
     process.send_signal(number)
     _, said = process.communicate(timeout=TIMEOUT)
