@@ -19,7 +19,7 @@ from dpcov.mechanisms.learning.noisy import Noise
 from dpcov.privacy.sensitivity import squared_cell_sensitivity
 from dpcov.sensitive.sums.cell_counts import CellCounts
 
-__all__ = ["Payment", "Quantile", "Questions", "count_noise"]
+__all__ = ["Payment", "Quantile", "Questions", "Window", "count_noise"]
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

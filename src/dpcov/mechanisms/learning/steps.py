@@ -18,6 +18,7 @@ from dpcov.mechanisms.learning.quantiles import (
     Payment,
     Quantile,
     Questions,
+    Window,
     count_noise,
 )
 from dpcov.mechanisms.learning.stated import Stated
@@ -60,14 +61,29 @@ class Setting:
     tuning: Tuning
     stream: RandomStream
 
-    def quantile_beyond(
-        self, least: float, in_noise: float, *, columns: int, steps: int, payment: Payment
-    ) -> Quantile:
-        """Return a quantile beyond which enough cells are left to stand out of the noise."""
+    def ask_of_tails(
+        self,
+        window: Window,
+        columns: Integers,
+        payment: Payment,
+        *,
+        steps: int,
+        least: float,
+        in_noise: float,
+    ) -> Questions:
+        """Return questions about a quantile beyond which enough cells stand out of the noise."""
         n_rows = self.counts.n_rows
-        sd = count_noise(payment, columns, n_rows, steps)
+        sd = count_noise(payment, len(columns), n_rows, steps)
         tail = min(self.tuning.most_tail, max(least, in_noise * sd / n_rows))
-        return Quantile.beyond(tail, self.tuning.quantile_parts)
+        return Questions(
+            self.counts,
+            window,
+            quantile=Quantile.beyond(tail, self.tuning.quantile_parts),
+            columns=columns,
+            steps=steps,
+            payment=payment,
+            stream=self.stream,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +111,13 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
         size = np.exp2(octave)
         return ruler.index(origin - size, columns), ruler.index(origin + size, columns)
 
-    steps = tuning.range_steps + 1
-    quantile = setting.quantile_beyond(
-        tuning.range_tail, tuning.range_noise, columns=len(columns), steps=steps, payment=payment
-    )
-    questions = Questions(
-        setting.counts,
+    questions = setting.ask_of_tails(
         window,
-        quantile=quantile,
-        columns=columns,
-        steps=steps,
-        payment=payment,
-        stream=setting.stream,
+        columns,
+        payment,
+        steps=tuning.range_steps + 1,
+        least=tuning.range_tail,
+        in_noise=tuning.range_noise,
     )
     lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
     seen = questions.is_above(lowest, tuning.clear)
@@ -168,18 +179,13 @@ def find_limits(
         size = near + most * np.exp2(octave)
         return ruler.index(about - size, columns), ruler.index(about + size, columns)
 
-    steps = tuning.limit_steps + 1
-    quantile = setting.quantile_beyond(
-        tuning.limit_tail, tuning.limit_noise, columns=len(columns), steps=steps, payment=payment
-    )
-    questions = Questions(
-        setting.counts,
+    questions = setting.ask_of_tails(
         window,
-        quantile=quantile,
-        columns=columns,
-        steps=steps,
-        payment=payment,
-        stream=setting.stream,
+        columns,
+        payment,
+        steps=tuning.limit_steps + 1,
+        least=tuning.limit_tail,
+        in_noise=tuning.limit_noise,
     )
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
     seen = questions.is_above(lowest, tuning.clear)
