@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import pairs as mechanism
@@ -18,10 +17,10 @@ from dpcov.mechanisms.pairs import release_co_movement
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.privacy import ApproxDP
 from dpcov.sensitive.sums.signs import CoMovement
+from statistical.lower_bounds import epsilon_lower_bound
 
 EPSILON, DELTA = 1.0, 0.2
 RUNS = 5000
-CONFIDENCE = 1 - 1e-9
 COLUMNS = ("a", "b", "c")
 TABLES = [np.array([[1.0, 1, 1], [1, 1, -1]]), np.array([[1.0, -1, 1], [1, 1, -1]])]
 
@@ -59,18 +58,7 @@ def audit():
         - log_likelihood(calibration, found, other_scores)
         for found in (first, second)
     ]
-    half = RUNS // 2
-    candidates = np.quantile(ratios[1][:half], np.linspace(0.5, 0.99, 50))
-    bounds = [_bound(ratios[0][:half] > c, ratios[1][:half] > c) for c in candidates]
-    best = candidates[int(np.argmax(bounds))]
-    return _bound(ratios[0][half:] > best, ratios[1][half:] > best)
-
-
-def _bound(hits, alarms):
-    level = 2 * CONFIDENCE - 1
-    power = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(level).low
-    alarm = stats.binomtest(int(alarms.sum()), len(alarms)).proportion_ci(level).high
-    return float(np.log(max(power - DELTA, 1e-300) / alarm))
+    return epsilon_lower_bound(*ratios, delta=DELTA)
 
 
 def quieter_values(monkeypatch):

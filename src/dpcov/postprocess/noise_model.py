@@ -70,7 +70,7 @@ class NoiseModel:
         How the privacy noise grows with the variances: see `dpcov.NoiseScale`.
     mean_noise : ndarray, shape (n_columns,), or 0
         For each column, what a noisy mean adds to the variance of the entries of its row:
-        the squared mean times the variance of its noise.
+        the squared mean, at least the variance of its noise, times that variance.
     clipping : Clipped
         What clipping of rows leaves uncertain, in squares of the entries.
 
@@ -97,7 +97,8 @@ class NoiseModel:
         """Return the noise model of a release."""
         noise = release.noise_scale
         mean = np.zeros(release.n_columns) if release.mean is None else release.mean
-        mean_noise = (noise.mean * mean * release.factor) ** 2
+        # A square of two noisy means is noisy even where both happen to be released as zero.
+        mean_noise = (noise.mean * np.maximum(np.abs(mean), noise.mean) * release.factor) ** 2
         clipping = Clipped.of(release)
         variances = shrink_diagonal(
             np.diag(release.matrix),
