@@ -167,7 +167,7 @@ class SparseCovariance(_PrivateCovariance):
     epsilon, delta, columns, row_norm, neighbors, shares, missing, privacy_unit, rows_per_unit, \
 engine, seed
         See `dpcov.release`. There is no default for the first two.
-    rule, level, gamma, sparse, psd
+    rule, threshold, gamma, sparse, psd
         See `dpcov.Release.estimate`.
 
     Attributes
@@ -222,7 +222,7 @@ engine, seed
         rows_per_unit: int | None = None,
         engine: Any = None,
         rule: str | Rule = "auto",
-        level: str | float = "thinned",
+        threshold: str | float = "thinned",
         gamma: float | None = None,
         sparse: bool = True,
         psd: str = "sparse",
@@ -239,14 +239,14 @@ engine, seed
         self.rows_per_unit = rows_per_unit
         self.engine = engine
         self.rule = rule
-        self.level = level
+        self.threshold = threshold
         self.gamma = gamma
         self.sparse = sparse
         self.psd = psd
         self.seed = seed
 
     def _options(self) -> dict[str, Any]:
-        names = ("rule", "level", "gamma", "sparse", "psd")
+        names = ("rule", "threshold", "gamma", "sparse", "psd")
         return {name: getattr(self, name) for name in names}
 
     def _check(self) -> None:

@@ -38,14 +38,14 @@ def estimate(
     rule: Annotated[
         _Rule | None, typer.Option(help="How entries are shrunk.", show_default="auto")
     ] = None,
-    level: Annotated[
+    threshold: Annotated[
         str | None,
         typer.Option(
             help="thinned, cai-liu, paper, or a number of standard deviations.",
             show_default="thinned",
         ),
     ] = None,
-    gamma: Annotated[float | None, typer.Option(help="The paper's, for --level paper.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="The paper's, for --threshold paper.")] = None,
     dense: Annotated[
         bool, typer.Option("--dense", help="Let estimates without zeros compete.")
     ] = False,
@@ -60,11 +60,11 @@ def estimate(
 ) -> None:
     """Make another estimate of a release. Costs no privacy and never touches data.
 
-    Example: dpcov estimate survey/release.npz --rule soft --level cai-liu
+    Example: dpcov estimate survey/release.npz --rule soft --threshold cai-liu
     """
     stated = {
         "rule": None if rule is None else rule.value,
-        "level": None if level is None else _level(level),
+        "threshold": None if threshold is None else _threshold(threshold),
         "gamma": gamma,
         "sparse": False if dense else None,
     }
@@ -108,7 +108,7 @@ def _load(file: Path) -> AnyRelease:
     return dpcov.Release.load(file / RELEASE_FILE if file.is_dir() else file)
 
 
-def _level(text: str) -> str | float:
+def _threshold(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:

@@ -80,9 +80,9 @@ class PairsEstimate(CovarianceEstimate):
         """Pairs are kept or not, at a false discovery rate that the caller states."""
         return Chosen(
             rule="keep",
-            level=self.fdr,
-            level_is="false discovery rate",
-            threshold=None,
+            threshold=self.fdr,
+            threshold_is="false discovery rate",
+            paper_threshold=None,
             by="stated",
             in_words=f"fdr={self.fdr:g}",
         )
@@ -209,12 +209,12 @@ class PairsEstimate(CovarianceEstimate):
         """The correlation that this release would have shown with probability one half."""
         return detectable_correlation(self.release)
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the correlations of the released pairs.
 
         Parameters
         ----------
-        level : float, default 0.95
+        confidence : float, default 0.95
             The probability that an interval covers its correlation. A pair that was
             selected among many because it is the largest by chance is covered less often.
 
@@ -224,15 +224,15 @@ class PairsEstimate(CovarianceEstimate):
             In the order of ``release.pairs``.
         """
         # On the scale of the signs, where the noise is; the sine is monotone.
-        margin = interval_width(level) * self._signs.sd
+        margin = interval_width(confidence) * self._signs.sd
         ends = (self._signs.values - margin, self._signs.values + margin)
         low, high = (self._signs.correlations(end) for end in ends)
         return low, high
 
     def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, level: float
+        self, edges: Edges, first: Places, second: Places, confidence: float
     ) -> TrustedPairs:
-        low, high = self.interval(level)
+        low, high = self.interval(confidence)
         size, pairs = len(self.columns), self.release.pairs.astype(np.int64)
         # The pairs of a release are in rising order.
         where = np.searchsorted(pairs[:, 0] * size + pairs[:, 1], first * size + second)

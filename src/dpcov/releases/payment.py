@@ -331,8 +331,8 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
         rows=made.rows_per_unit,
     )
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
-    step = grid.unit**2 / release.n_rows * release.factor
-    mean_step = grid.unit / (grid.constant * release.n_rows) if grid.constant else 0.0
+    step = grid.step**2 / release.n_rows * release.factor
+    mean_step = grid.step / (grid.constant * release.n_rows) if grid.constant else 0.0
     return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
 
 

@@ -349,7 +349,7 @@ class Release(Published):
         self,
         *,
         rule: str | Rule = "auto",
-        level: str | float = "thinned",
+        threshold: str | float = "thinned",
         gamma: float | None = None,
         sparse: bool = True,
         psd: str = "sparse",
@@ -362,17 +362,17 @@ class Release(Published):
             How entries off the diagonal are shrunk: ``"hard"``, ``"soft"``, ``"scad"``,
             ``"adaptive-lasso"`` or ``"empirical-bayes"``, one by one; or ``"low-rank"``, by a
             few factors that relate all columns, and the rest by ``"empirical-bayes"``.
-            ``"auto"`` lets the rules compete when `level` is ``"thinned"``, and is ``"hard"``
-            otherwise. Your own function takes sizes and a level, both in standard
+            ``"auto"`` lets the rules compete when `threshold` is ``"thinned"``, and is ``"hard"``
+            otherwise. Your own function takes sizes and a threshold, both in standard
             deviations, and returns the shrunk sizes.
-        level : {"thinned", "cai-liu", "paper"} or float
+        threshold : {"thinned", "cai-liu", "paper"} or float
             How far an entry must stand out to be kept: chosen from the release alone by
             thinning; Cai and Liu's 2 √(log p) standard deviations; the paper's threshold,
             with `gamma`; or a number of standard deviations.
         gamma : float, optional
-            The paper's γ, for ``level="paper"``.
+            The paper's γ, for ``threshold="paper"``.
         sparse : bool, default True
-            Whether thinning must choose a level of at least 1.5, which leaves few entries.
+            Whether thinning must choose a threshold of at least 1.5, which leaves few entries.
             Where more than half of the pairs are kept even so, there is little to be sparse
             about: then ``"low-rank"``, which has no zeros, competes as well, and what is
             sparse is the rest. If not, dense answers compete in any case.
@@ -401,7 +401,7 @@ class Release(Published):
         from dpcov.postprocess.estimate import estimate_covariance
 
         return estimate_covariance(
-            self, rule=rule, level=level, gamma=gamma, sparse=sparse, psd=psd
+            self, rule=rule, threshold=threshold, gamma=gamma, sparse=sparse, psd=psd
         )
 
     @classmethod
