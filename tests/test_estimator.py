@@ -124,7 +124,7 @@ def walk(value, seen=None):
 
 
 def test_impossible_options_are_refused_before_anything_is_released(monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release", None)
+    monkeypatch.setattr("dpcov.estimator.sparse.release", None)
     for options in ({"rule": "x"}, {"psd": "x"}, {"threshold": "x"}, {"threshold": "paper"}):
         with pytest.raises(dpcov.errors.ParameterError):
             SparseCovariance(**BUDGET, **options).fit(ROWS)
@@ -171,7 +171,7 @@ def test_no_error_of_a_fitted_model_quotes_a_cell(fitted, method, rows):
 
 
 def test_labels_of_mixed_types_are_refused_before_anything_is_released(monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release", None)
+    monkeypatch.setattr("dpcov.estimator.sparse.release", None)
     with pytest.raises(InputError, match="all be strings"):
         SparseCovariance(**BUDGET).fit(pd.DataFrame(ROWS, columns=["a", "b", 2, 3]))
 
@@ -222,7 +222,7 @@ def test_a_failed_refit_leaves_the_old_fit_whole(fitted):
 )
 @pytest.mark.parametrize("method", ["fit", "score", "mahalanobis"])
 def test_what_is_not_in_memory_is_refused_before_anything_is_spent(table, method, monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release", None)
+    monkeypatch.setattr("dpcov.estimator.sparse.release", None)
     model = SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0)
     with pytest.raises(InputError, match=r"dpcov\.release"):
         getattr(model, method)(table)
@@ -249,7 +249,7 @@ def test_pairs_are_a_covariance_of_their_own_kind():
 
 @pytest.mark.parametrize("bad", [{"fdr": 2}, {"psd": "x"}, {}])
 def test_impossible_options_of_pairs_spend_nothing(bad, monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release_pairs", None)
+    monkeypatch.setattr("dpcov.estimator.pairs.release_pairs", None)
     with pytest.raises(ParameterError, match=r"Nothing was spent\.$"):
         PairsCovariance(**PAIRS, **bad).fit(ROWS)
 

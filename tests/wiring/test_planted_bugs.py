@@ -111,19 +111,19 @@ BUGS = {
     ),
     "a factor from exact sums": (
         DENSE + "_release_learned",
-        "return made.lengthened(lesson.learned)",
+        "return lengthen(made, lesson.learned)",
         "rows = lesson.reading.read(next(iter(source.blocks(9999))))\n"
         "    exact = float((rows[80:99, 0] ** 2).sum())\n"
         "    factor = 1.5 if exact > 30 else 1.25\n"
-        "    return replace(made.lengthened(lesson.learned), factor=factor)",
+        "    return replace(lengthen(made, lesson.learned), factor=factor)",
         LEARNED,
     ),
     "an error of the factor from the longest row": (
         DENSE + "_release_learned",
-        "return made.lengthened(lesson.learned)",
+        "return lengthen(made, lesson.learned)",
         "longest = float(abs(next(iter(source.blocks(999)))[80:99, 0]).max())\n"
         "    error = 0.1 if longest > 1e3 else 0.2\n"
-        "    return replace(made.lengthened(lesson.learned), factor_error=error)",
+        "    return replace(lengthen(made, lesson.learned), factor_error=error)",
         LEARNED,
     ),
     "a release that does not list what was learned": (
@@ -451,8 +451,8 @@ RARE_BUGS = {
     ),
     "a factor from the rows where noisy variances are negative": (
         DENSE + "_release_learned",
-        "return made.lengthened(lesson.learned)",
-        "longer = made.lengthened(lesson.learned)\n"
+        "return lengthen(made, lesson.learned)",
+        "longer = lengthen(made, lesson.learned)\n"
         "    if made.matrix.trace() < 0:\n"
         "        first = next(iter(source.blocks(999)))[90, 0]\n"
         "        longer = replace(longer, factor=1 + float(first > 1e3))\n"
