@@ -47,6 +47,11 @@ def test_a_card_has_all_that_was_learned(make):
     assert (stated["factor"], stated["factor_error"]) == (release.factor, release.factor_error)
 
 
+def test_limits_that_few_rows_gave_are_said_to_be_rough():
+    assert "known to within ± 0.3 only" in said(card_with(beyond_error=0.1))
+    assert "roughly" not in said(card_with(beyond_error=0.01))
+
+
 @pytest.mark.parametrize("make", [make for make in releases.ALL if make not in LEARNED])
 def test_where_nothing_was_learned_nothing_is_said(make):
     assert made(make)[1]["learned"] is None

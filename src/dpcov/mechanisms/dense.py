@@ -13,7 +13,12 @@ from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms.learning.budget import MOMENTS, LearningBudget, split_budget
+from dpcov.mechanisms.learning.budget import (
+    MOMENTS,
+    LearningBudget,
+    split_budget,
+    tails_are_blurred,
+)
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
@@ -50,6 +55,14 @@ class DenseOptions:
     def passes(self) -> int:
         """How often the rows are read."""
         return 3 if self.row_norm is None else 1
+
+    def stated(self, n_columns: int, n_rows: int) -> Stated:
+        """Return what is stated, where something is learned from so many rows."""
+        stated = Stated.of(self.facts, n_columns)
+        blurred = tails_are_blurred(
+            self.promise, n_rows=n_rows, n_columns=n_columns, rows_per_unit=self.rows_per_unit
+        )
+        return stated.trusting_narrow() if blurred else stated
 
     def budget(self, stated: Stated, n_rows: int | None) -> LearningBudget:
         """Return what each step may cost, where something is learned."""
@@ -107,7 +120,7 @@ def _release_learned(
     """
     if source.n_rows is None:
         raise AssertionError("unreachable: a stream that is read several times is spooled")
-    stated = Stated.of(options.facts, len(source.columns))
+    stated = options.stated(len(source.columns), source.n_rows)
     budget = options.budget(stated, source.n_rows)
     lesson = learn(source, stated, budget, missing=options.missing, engine=engine, stream=stream)
     made = _release_moments(

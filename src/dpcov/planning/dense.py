@@ -16,7 +16,6 @@ from dpcov.detection import dense_detectable
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.learning.budget import MOMENTS
 from dpcov.mechanisms.learning.lengths import clipping_error, tail_wanted
-from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.mechanisms.outlook import Outlook, typical_row_norm
 from dpcov.postprocess.noise_model import Clipped
@@ -76,7 +75,7 @@ class _Errors:
 
 def _learned(options: DenseOptions, n_rows: int, n_columns: int) -> _Errors:
     """Return the errors if rows are clipped to a norm that is learned, and lengthened again."""
-    budget = options.budget(Stated.of(options.facts, n_columns), n_rows)
+    budget = options.budget(options.stated(n_columns, n_rows), n_rows)
     moments = budget.payment(MOMENTS)
     tail = tail_wanted(
         n_rows, n_columns, moments=moments, radius=budget.payment("radius"), tuning=DEFAULT
@@ -127,7 +126,7 @@ def budget_shares(options: DenseOptions, *, n_rows: int, n_columns: int) -> dict
     """Return the share of the budget of each step of a release, in order."""
     if options.row_norm is not None:
         return {MOMENTS: 1.0}
-    budget = options.budget(Stated.of(options.facts, n_columns), n_rows)
+    budget = options.budget(options.stated(n_columns, n_rows), n_rows)
     events = (*budget.events, budget.event(MOMENTS))
     names = [event.name for event in events]
     return dict(zip(names, event_shares(events), strict=True))

@@ -18,6 +18,7 @@ __all__ = ["describe_learned"]
 
 _KNOWN = {Known.STATED: "stated", Known.LEARNED: "learned", Known.NOT_SEEN: "not seen"}
 _MANY, _CLEARLY = 0.01, 3.0  # a share of cells, and so many noise sd above it
+_ROUGH = 0.05  # a share of cells that should be told from none
 _LIMITED = (
     "The covariance is that of the table with its cells limited to the limits of their columns: a "
     "cell beyond a limit counts as the limit."
@@ -69,7 +70,7 @@ def _in_words(release: Release, learned: Learned) -> list[str]:
         f"for that, all variances and covariances were multiplied by {factor}. Noise may bring a "
         "share below zero.",
     ]
-    return sentences + _unseen(release, learned) + _cut(release, learned)
+    return sentences + _unseen(release, learned) + _rough(learned) + _cut(release, learned)
 
 
 def _what_was_learned(learned: Learned) -> str:
@@ -98,6 +99,18 @@ def _unseen(release: Release, learned: Learned) -> list[str]:
     return [
         "Too little stood out of the noise to learn a range or a scale at this budget, and a guess "
         f"is used: state bounds, or center and scale, for {names}."
+    ]
+
+
+def _rough(learned: Learned) -> list[str]:
+    within = _CLEARLY * learned.beyond_error
+    if within <= _ROUGH:
+        return []
+    return [
+        "For so many columns these are few rows: limits were learned roughly, and the shares of "
+        f"cells beyond them are known to within ± {within:.2g} only. Long tails, and columns most "
+        "of whose cells are equal, may be cut. Center and scale that are stated are used as they "
+        "are, and so are bounds of answers, such as 0 to 1 or 1 to 7, where rows are few."
     ]
 
 

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.learning.budget import MOMENTS, default_shares, split_budget, steps_needed
+from dpcov.mechanisms.learning.budget import (
+    MOMENTS,
+    default_shares,
+    split_budget,
+    steps_needed,
+    tails_are_blurred,
+)
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.privacy import ApproxDP, events_delta, gaussian_scale
 
@@ -59,6 +65,28 @@ def test_only_steps_that_are_needed_cost_anything():
     most = split_budget(PROMISE, facts()).multipliers[MOMENTS]
     some = split_budget(PROMISE, known).multipliers[MOMENTS]
     assert some < most
+
+
+def test_narrow_bounds_are_those_of_answers():
+    lower, upper = np.array([0, 1, 0, 0, 0.5, -np.inf]), np.array([1, 11, 12, 1.5, 1, np.inf])
+    unknown = np.full(6, np.nan)
+    stated = Stated(lower=lower, upper=upper, center=unknown, scale=unknown)
+    assert stated.is_narrow.tolist() == [True, True, False, False, False, False]
+    assert stated.with_limit_sought.all()
+    assert stated.trusting_narrow().with_limit_sought.tolist() == [False, False, *[True] * 4]
+
+
+def test_no_limit_is_sought_where_all_bounds_are_trusted():
+    answers = facts(lower=np.zeros(2), upper=np.ones(2)).trusting_narrow()
+    assert steps_needed(answers) == ["center", "mean", "scale", "beyond", *LENGTHS]
+
+
+def test_tails_are_blurred_by_few_rows_many_columns_and_strong_promises():
+    plain = {"n_rows": 10_000, "n_columns": 12}
+    assert not tails_are_blurred(PROMISE, **plain)
+    for other in ({"n_rows": 1_000}, {"n_columns": 200}, {"rows_per_unit": 5}):
+        assert tails_are_blurred(PROMISE, **plain | other)
+    assert tails_are_blurred(ApproxDP(0.1, 1e-6, "replace"), **plain)
 
 
 def test_a_stated_share_changes_that_step_and_the_moments():

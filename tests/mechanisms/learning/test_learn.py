@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import dpcov
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
@@ -241,3 +242,20 @@ def test_constants_beyond_what_the_budget_is_checked_for_are_refused():
         Tuning(cell_steps=1 << 13)
     with pytest.raises(ParameterError, match="checked for"):
         Tuning(radius_steps=17)
+
+
+def test_few_answers_within_their_bounds_are_never_cut():
+    """Most cells are zero, and a search for a tail would end anywhere."""
+    rng = np.random.default_rng(4)
+    yes, agrees, money = rng.random(1000) < 0.3, rng.integers(1, 6, 1000), rng.lognormal(7, 1, 1000)
+    table = np.column_stack([yes, agrees, money])
+    facts = {"x0": (0, 1), "x1": (1, 5), "x2": (0, 1e6)}
+    for seed in range(20):
+        release = dpcov.release(table, epsilon=0.5, delta=1e-6, columns=facts, seed=seed)
+        lower, upper = release.limits
+        assert lower[:2].tolist() == [0, 1]
+        assert upper[:2].tolist() == [1, 5]
+        assert release.events[0].name == "range"  # of money
+    answers = dict(list(facts.items())[:2])
+    release = dpcov.release(table[:, :2], epsilon=0.5, delta=1e-6, columns=answers, seed=0)
+    assert [event.name for event in release.events][:3] == ["center", "mean", "scale"]

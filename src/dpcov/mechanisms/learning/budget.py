@@ -11,13 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.learning.quantiles import Payment
+from dpcov.mechanisms.learning.quantiles import Payment, count_noise
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS
+from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS
 from dpcov.parameters import check_number
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 
-__all__ = ["MOMENTS", "LearningBudget", "default_shares", "split_budget", "steps_needed"]
+__all__ = [
+    "MOMENTS",
+    "LearningBudget",
+    "default_shares",
+    "split_budget",
+    "steps_needed",
+    "tails_are_blurred",
+]
 
 MOMENTS = "moments"
 """The step that has what the others leave."""
@@ -42,12 +49,32 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
     }
 
 
+def tails_are_blurred(
+    promise: ApproxDP, *, n_rows: int, n_columns: int, rows_per_unit: int = 1
+) -> bool:
+    """Return whether only a large tail of a column could be told from noise, by public facts.
+
+    Then a search for limits may end anywhere in a column of which most cells are equal.
+
+    Examples
+    --------
+    >>> promise = ApproxDP(1.0, 1e-6, "replace")
+    >>> [tails_are_blurred(promise, n_rows=n, n_columns=12) for n in (4_000, 5_000)]
+    [True, False]
+    """
+    whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+    share = default_shares(n_rows, n_columns)["range"]
+    payment = Payment(multiplier=whole / math.sqrt(share), rows_per_unit=rows_per_unit)
+    sd = count_noise(payment, n_columns, n_rows, DEFAULT.range_steps + 1)
+    return DEFAULT.range_noise * sd > DEFAULT.blurred_tail * n_rows
+
+
 def steps_needed(stated: Stated) -> list[str]:
     """Return the steps that have something to learn, in order; the moments come last."""
     needed = {
-        "range": stated.without_limit.any(),
+        "range": stated.with_limit_sought.any(),
         "center": stated.without_center.any(),
-        "limit": stated.without_limit.any(),
+        "limit": stated.with_limit_sought.any(),
         "mean": stated.without_center.any(),
         "scale": stated.without_scale.any(),
     }

@@ -130,7 +130,7 @@ def learn_columns(setting: Setting, budget: LearningBudget) -> ColumnFacts:
     stated = setting.stated
     nothing = np.zeros(stated.n_columns, dtype=np.bool_)
     ranges = Ranges(stated.lower, stated.upper, stated.lower, stated.upper, nothing)
-    if stated.without_limit.any():
+    if stated.with_limit_sought.any():
         ranges = find_ranges(setting, budget.payment("range"))
     center, doubt = stated.center, np.zeros(stated.n_columns)
     if stated.without_center.any():
@@ -167,7 +167,9 @@ def _learn_spread(
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
     far = _farther_end(center, ranges.lower, ranges.upper, stated.without_limit)
     inner = _farther_end(center, ranges.inner_lower, ranges.inner_upper, stated.without_limit)
-    limit = find_limits(setting, center, doubt, far, inner, budget.payment("limit"))
+    limit = far
+    if stated.with_limit_sought.any():
+        limit = find_limits(setting, center, doubt, far, inner, budget.payment("limit"))
     mean, mean_sd = np.zeros(stated.n_columns), np.zeros(stated.n_columns)
     columns = np.flatnonzero(stated.without_center)
     if len(columns):

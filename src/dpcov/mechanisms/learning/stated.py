@@ -7,7 +7,7 @@ measured by. Nothing in it comes from a table.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ __all__ = ["Stated"]
 
 # Where center and scale are stated, cells up to a million scales away are told apart.
 _ROOM = 20
+# Bounds between whole numbers no farther apart are those of answers, as 0/1 and 1 to 7 are.
+_NARROW = 10
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -31,12 +33,14 @@ class Stated:
     """Public facts of all columns, in their own units.
 
     `lower` and `upper` are infinite, `center` and `scale` NaN, where nothing is stated.
+    `trusts_narrow` says that narrow bounds are limits as they stand.
     """
 
     lower: Array
     upper: Array
     center: Array
     scale: Array
+    trusts_narrow: bool = False
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "center", "scale"):
@@ -101,6 +105,23 @@ class Stated:
     def without_limit(self) -> Mask:
         """Columns whose mean or mean square is learned, within a limit that is."""
         return self.without_center | self.without_scale
+
+    @property
+    def with_limit_sought(self) -> Mask:
+        """Columns whose limit is sought, unless narrow bounds are trusted."""
+        return self.without_limit & ~self.is_narrow if self.trusts_narrow else self.without_limit
+
+    @property
+    def is_narrow(self) -> Mask:
+        """Columns whose bounds are whole numbers at most 10 apart, as those of answers are."""
+        whole = (self.lower == np.rint(self.lower)) & (self.upper == np.rint(self.upper))
+        with np.errstate(invalid="ignore"):  # two infinite bounds are no distance apart
+            narrow: Mask = whole & (self.upper - self.lower <= _NARROW)
+        return narrow
+
+    def trusting_narrow(self) -> Stated:
+        """Return the same facts, with narrow bounds as limits."""
+        return replace(self, trusts_narrow=True)
 
     @property
     def is_closed(self) -> Mask:

@@ -103,7 +103,7 @@ class Ranges:
 def find_ranges(setting: Setting, payment: Payment) -> Ranges:
     """Put the ends of each column as far from its origin as most cells are, within its bounds."""
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
-    columns = np.flatnonzero(stated.without_limit)
+    columns = np.flatnonzero(stated.with_limit_sought)
     origin, top = ruler.origin[columns], ruler.top[columns].astype(np.float64)
     closed = stated.is_closed[columns]
 
@@ -171,7 +171,7 @@ def find_limits(
     column most of whose cells are at the center keeps the latter: the others are what varies.
     """
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
-    columns = np.flatnonzero(stated.without_limit)
+    columns = np.flatnonzero(stated.with_limit_sought)
     about, near, most = center[columns], doubt[columns], far[columns]
 
     def window(octave: Array) -> tuple[Integers, Integers]:
