@@ -11,7 +11,7 @@ import typer
 
 import dpcov
 from dpcov.cli.options import Fdr, Force, Json, Psd, Quiet
-from dpcov.cli.publishing import write_and_say
+from dpcov.cli.publishing import Output, write_and_say
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import guarded, new_console, print_json
 from dpcov.errors import FolderError
@@ -79,16 +79,16 @@ def estimate(
             options["fdr"] = fdr
         identity = _identity_beside(file)
         if out is not None:
-            write_and_say(
-                lambda: release.estimate(psd=psd.value, **options),
-                out,
-                identity,
+            output = Output(
+                out=out,
+                identity=identity,
                 sources=[file],
                 fdr=fdr,
                 force=force,
                 as_json=as_json,
                 quiet=quiet,
             )
+            write_and_say(lambda: release.estimate(psd=psd.value, **options), output)
             return
         made = release.estimate(psd=psd.value, **options)
         card = make_card(release, made, **dataclasses.asdict(identity))

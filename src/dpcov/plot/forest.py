@@ -12,9 +12,8 @@ from dpcov.plot.look import (
     GRAY,
     NEGATIVE,
     POSITIVE,
+    axes_of_pairs,
     check_estimate,
-    find_axes,
-    say,
     shown_name,
 )
 from dpcov.postprocess import AnyEstimate, TrustedPairs
@@ -70,9 +69,8 @@ def intervals(
     check_estimate(estimate)
     most = check_count("most", most, low=1)
     pairs = estimate.trusted_pairs(fdr, confidence)
-    ax = find_axes(ax)
+    ax = axes_of_pairs(pairs, ax, fdr)
     if not len(pairs):
-        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
         return ax
     strongest = _strongest(pairs)[:most]
     ax.axvline(0, color=GRAY, linewidth=0.8)
