@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from enum import Enum
 from numbers import Integral, Real
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from dpcov.errors import ParameterError
 
-__all__ = ["check_choice", "check_count", "check_number"]
+__all__ = ["check_choice", "check_count", "check_member", "check_number"]
+
+Member = TypeVar("Member", bound=Enum)
 
 
 def check_number(
@@ -81,6 +84,13 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
         got = repr(value) if isinstance(value, str) else _kind(value)
         _refuse(f"{name} must be one of {listed}; got {got}.")
     return value
+
+
+def check_member(name: str, value: object, kind: type[Member]) -> Member:
+    """Return the member of `kind` that `value` is or names, or refuse with the list of names."""
+    if isinstance(value, kind):
+        return value
+    return kind(check_choice(name, value, [member.value for member in kind]))
 
 
 def _refuse(message: str, advice: str = "") -> NoReturn:

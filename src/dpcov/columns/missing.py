@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from dpcov.parameters import check_choice
+from dpcov.parameters import check_member
 
 __all__ = ["Missing"]
 
@@ -26,9 +26,7 @@ class Missing(str, Enum):
     @classmethod
     def parse(cls, value: object) -> Missing:
         """Return the rule that `value` names, or refuse with the list of names."""
-        if isinstance(value, cls):
-            return value
-        return cls(check_choice("missing", value, [rule.value for rule in cls]))
+        return check_member("missing", value, cls)
 
     # Texts and files show the word; versions of Python differ in what they would show.
     __str__ = str.__str__

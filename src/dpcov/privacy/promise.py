@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_number
+from dpcov.parameters import check_member, check_number
 
 __all__ = ["ApproxDP", "Neighbors", "NoPromise", "Promise", "PureDP"]
 
@@ -35,9 +35,7 @@ class Neighbors(str, Enum):
     @classmethod
     def parse(cls, value: object) -> Neighbors:
         """Return the relation that `value` names, or refuse with the list of names."""
-        if isinstance(value, cls):
-            return value
-        return cls(check_choice("neighbors", value, [relation.value for relation in cls]))
+        return check_member("neighbors", value, cls)
 
     @property
     def in_words(self) -> str:

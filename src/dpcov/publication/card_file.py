@@ -15,6 +15,7 @@ from typing import Any
 from dpcov.columns.limits import json_problem
 from dpcov.errors import FolderError
 from dpcov.publication.card import CARD_FORMAT, CARD_VERSION, card_digest, card_to_bytes
+from dpcov.publication.file_sizes import read_bounded
 
 __all__ = [
     "CARD_FILE",
@@ -49,15 +50,9 @@ def read_card_text(folder: Path) -> bytes:
     if not folder.is_dir():
         raise FolderError(f"There is no folder {str(folder)!r}.")
     try:
-        if not (folder / CARD_FILE).is_file():  # a pipe would be waited for
-            raise FileNotFoundError
-        with (folder / CARD_FILE).open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
+        return read_bounded(folder / CARD_FILE, most=_MOST_BYTES, longer_than="any card of dpcov")
     except OSError:
         raise FolderError(f"{str(folder)!r} has no {CARD_FILE} that can be read.") from None
-    if len(text) > _MOST_BYTES:
-        raise FolderError(f"{str(folder / CARD_FILE)!r} is longer than any card of dpcov.")
-    return text
 
 
 def parse_card(text: bytes, folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How long the files of a folder can be.
+"""How long the files of a folder can be, and reading no more than that.
 
 Owns these bounds. A file that comes from elsewhere may be of any length, at no cost to who
 sends it: none is read that is longer than the columns of its card allow.
@@ -7,13 +7,30 @@ sends it: none is read that is longer than the columns of its card allow.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-__all__ = ["most_bytes"]
+from dpcov.errors import FolderError
+
+__all__ = ["most_bytes", "read_bounded"]
 
 _NUMBER = 32  # digits, sign, exponent and a comma; more than the eight bytes of an array
 _PAGE = 1 << 26  # pictures, styles and the text of a page
 _MARGIN = 1 << 20
+
+
+def read_bounded(file: Path, *, most: int, longer_than: str) -> bytes:
+    """Return what is in a file, as its reader would; or refuse it for its length.
+
+    What is not a regular file is not there: a pipe would be waited for.
+    """
+    if not file.is_file():
+        raise FileNotFoundError
+    with file.open("rb") as opened:
+        text = opened.read(most + 1)
+    if len(text) > most:
+        raise FolderError(f"{str(file)!r} is longer than {longer_than}.")
+    return text
 
 
 def most_bytes(card: Mapping[str, Any]) -> dict[str, int]:

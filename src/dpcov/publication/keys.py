@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcov.errors import FolderError, ParameterError
+from dpcov.publication.file_sizes import read_bounded
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -154,15 +155,11 @@ def _passphrase(words: str) -> bytes:
 
 def _read(file: Path) -> bytes:
     try:
-        if not file.is_file():
-            raise FolderError(f"There is no file {str(file)!r}.")
-        with file.open("rb") as content:
-            text = content.read(_MOST_BYTES + 1)
+        return read_bounded(file, most=_MOST_BYTES, longer_than="any key")
+    except FileNotFoundError:
+        raise FolderError(f"There is no file {str(file)!r}.") from None
     except OSError:
         raise FolderError(f"{str(file)!r} cannot be read.") from None
-    if len(text) > _MOST_BYTES:
-        raise FolderError(f"{str(file)!r} is longer than any key.")
-    return text
 
 
 def _write_new(file: Path, content: bytes, *, mode: int) -> None:
