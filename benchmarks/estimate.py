@@ -15,7 +15,7 @@ import scipy.linalg
 
 from benchmarks.measure import Table, best_times, peak_memory
 from dpcov.columns import Units
-from dpcov.postprocess.level import choose
+from dpcov.postprocess.choice import choose
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.postprocess.psd import make_psd
 from dpcov.privacy import ApproxDP
@@ -107,7 +107,7 @@ def _memory_table() -> Table:
 
 
 def _growth_table() -> Table:
-    table = Table("Choosing the level: growth with p", ("p", "seconds", "ns per p² log₂ p"))
+    table = Table("Choosing the threshold: growth with p", ("p", "seconds", "ns per p² log₂ p"))
     for size in (500, 1000, 2000, 4000):
         release = simulated_release("blocks", size)
         noise = NoiseModel.of(release)

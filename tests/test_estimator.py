@@ -81,7 +81,7 @@ def test_a_clone_has_the_parameters_and_not_the_fit(fitted):
 
 
 def test_fit_never_writes_a_parameter():
-    model = SparseCovariance(**BUDGET, rule="soft", level=2)
+    model = SparseCovariance(**BUDGET, rule="soft", threshold=2)
     before = model.get_params()
     model.fit(ROWS)
     assert model.get_params() == before
@@ -124,8 +124,8 @@ def walk(value, seen=None):
 
 
 def test_impossible_options_are_refused_before_anything_is_released(monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release", None)
-    for options in ({"rule": "x"}, {"psd": "x"}, {"level": "x"}, {"level": "paper"}):
+    monkeypatch.setattr("dpcov.estimator.sparse.release", None)
+    for options in ({"rule": "x"}, {"psd": "x"}, {"threshold": "x"}, {"threshold": "paper"}):
         with pytest.raises(dpcov.errors.ParameterError):
             SparseCovariance(**BUDGET, **options).fit(ROWS)
 
@@ -171,7 +171,7 @@ def test_no_error_of_a_fitted_model_quotes_a_cell(fitted, method, rows):
 
 
 def test_labels_of_mixed_types_are_refused_before_anything_is_released(monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release", None)
+    monkeypatch.setattr("dpcov.estimator.sparse.release", None)
     with pytest.raises(InputError, match="all be strings"):
         SparseCovariance(**BUDGET).fit(pd.DataFrame(ROWS, columns=["a", "b", 2, 3]))
 
@@ -188,11 +188,11 @@ def test_an_array_of_python_numbers_is_read():
 @pytest.mark.parametrize(
     ("options", "attribute"),
     [
-        ({"level": "paper", "gamma": 3.0}, lambda m: m.estimate_.choice.threshold > 0.05),
-        ({"sparse": False}, lambda m: m.estimate_.risk_curve.levels[0] == 0),
+        ({"threshold": "paper", "gamma": 3.0}, lambda m: m.estimate_.choice.paper_threshold > 0.05),
+        ({"sparse": False}, lambda m: m.estimate_.risk_curve.thresholds[0] == 0),
         ({"neighbors": "add-remove"}, lambda m: "add-remove" in str(m.release_.promise)),
         ({"psd": "none"}, lambda m: m.estimate_.psd == "none"),
-        ({"rule": "soft", "level": 2.0}, lambda m: m.estimate_.rule == "soft"),
+        ({"rule": "soft", "threshold": 2.0}, lambda m: m.estimate_.rule == "soft"),
         ({"seed": 3}, lambda m: m.release_.simulated),
     ],
 )
@@ -209,7 +209,7 @@ def test_missing_reaches_its_room():
 
 def test_a_failed_refit_leaves_the_old_fit_whole(fitted):
     model = pickle.loads(pickle.dumps(fitted))
-    model.set_params(rule=lambda size, level: size * np.nan)
+    model.set_params(rule=lambda size, threshold: size * np.nan)
     with pytest.raises(dpcov.errors.ParameterError):
         model.fit(ROWS[:, :3])
     assert model.n_features_in_ == 4
@@ -222,7 +222,7 @@ def test_a_failed_refit_leaves_the_old_fit_whole(fitted):
 )
 @pytest.mark.parametrize("method", ["fit", "score", "mahalanobis"])
 def test_what_is_not_in_memory_is_refused_before_anything_is_spent(table, method, monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release", None)
+    monkeypatch.setattr("dpcov.estimator.sparse.release", None)
     model = SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0)
     with pytest.raises(InputError, match=r"dpcov\.release"):
         getattr(model, method)(table)
@@ -249,7 +249,7 @@ def test_pairs_are_a_covariance_of_their_own_kind():
 
 @pytest.mark.parametrize("bad", [{"fdr": 2}, {"psd": "x"}, {}])
 def test_impossible_options_of_pairs_spend_nothing(bad, monkeypatch):
-    monkeypatch.setattr("dpcov.estimator.release_pairs", None)
+    monkeypatch.setattr("dpcov.estimator.pairs.release_pairs", None)
     with pytest.raises(ParameterError, match=r"Nothing was spent\.$"):
         PairsCovariance(**PAIRS, **bad).fit(ROWS)
 

@@ -27,7 +27,7 @@ def detected(mechanism, n, p, correlation, max_pairs, runs, seed):
         if mechanism == "pairs":
             options = {"max_pairs": max_pairs}
         made = release(rows, **BUDGET, **options, seed=run)
-        how = {"psd": "none"} if mechanism == "pairs" else {"psd": "none", "level": 3.0}
+        how = {"psd": "none"} if mechanism == "pairs" else {"psd": "none", "threshold": 3.0}
         edges = made.estimate(**how).edges(fdr=0.05)
         hits += any((edge.first, edge.second) == ("x0", "x1") for edge in edges)
     return hits / runs
@@ -304,7 +304,7 @@ def test_a_forecast_lies_between_the_releases_of_even_and_of_skewed_tables(n, p,
     outlook = dpcov.plan(n=n, p=p, **promise).outlook("dense")
     lowest, highest = (
         dpcov.release(table(n, p), **promise, seed=0)
-        .estimate(level=3.0, psd="none")
+        .estimate(threshold=3.0, psd="none")
         .smallest_detectable_correlation
         for table in (even, skewed)
     )

@@ -280,11 +280,11 @@ def test_a_fault_of_ours_shows_neither_message_nor_traceback(rows, tmp_path, mon
 
 def test_another_estimate_is_free_and_may_be_written(written, tmp_path):
     file = written / "dense" / "release.npz"
-    asked = ("--rule", "soft", "--level", "2.5", "--psd", "clip")
+    asked = ("--rule", "soft", "--threshold", "2.5", "--psd", "clip")
     result = run("estimate", file, *asked, "--out", tmp_path / "soft")
     assert result.exit_code == 0
     card = json.loads((tmp_path / "soft" / "card.json").read_text())
-    assert (card["estimate"]["rule"], card["estimate"]["level"]) == ("soft", 2.5)
+    assert (card["estimate"]["rule"], card["estimate"]["threshold"]) == ("soft", 2.5)
     assert card["estimate"]["psd"] == "clip"
     assert card["identity"]["name"] == "Survey"
     assert run("verify", tmp_path / "soft").exit_code == 0

@@ -10,7 +10,7 @@ import dpcov
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.releases.pairs import PairsProvenance
-from dpcov.releases.release import Provenance
+from dpcov.releases.provenance import Provenance
 from dpcov.sensitive.sums.cell_counts import CellKernel
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.sums.norm_histogram import NormBinsKernel

@@ -501,6 +501,6 @@ def test_the_release_has_the_units_and_the_rule_of_the_plan():
     release = collect(plan, reports(plan)).release()
     assert release.units.center.tolist() == [9.0] * SIZE
     assert release.provenance.missing == "center"
-    estimate = release.estimate(rule="hard", level=0, psd="none")
+    estimate = release.estimate(rule="hard", threshold=0, psd="none")
     off_diagonal = ~np.eye(SIZE, dtype=bool)
     assert estimate.covariance[off_diagonal] == pytest.approx(1e6 * release.matrix[off_diagonal])

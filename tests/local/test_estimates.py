@@ -107,7 +107,7 @@ def coverage(mechanism, epsilon, *, people, repeats, change=lambda release: rele
         release = change(release_of(rows, plan, seed=repeat))
         clipped = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None]
         target = truth * np.trace(clipped.T @ clipped) / np.trace(rows.T @ rows)
-        low, high = release.estimate(rule="hard", level=3.0).interval(0.95)
+        low, high = release.estimate(rule="hard", threshold=3.0).interval(0.95)
         hits.append(((low <= target) & (target <= high))[np.triu_indices(size)])
     return float(np.mean(hits))
 

@@ -152,7 +152,7 @@ def test_intervals_of_a_private_mean_cover():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4.5, seed=seed).estimate(
-                level=0.0
+                threshold=0.0
             )
         low, high = estimate.interval(0.9)
         hits += int(low[0, 1] <= np.cov(rows.T)[0, 1] <= high[0, 1])

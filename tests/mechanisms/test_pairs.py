@@ -289,9 +289,9 @@ def test_cells_are_bounded_by_no_more_than_was_stated(row_norm, share):
         row_norm=row_norm,
         cell_bound=share * row_norm,
     )
-    bound = calibration.squares.cell_bound * calibration.squares.grid.unit
+    bound = calibration.squares.cell_bound * calibration.squares.grid.step
     assert bound <= share * row_norm * (1 + 1e-12)
-    assert bound > share * row_norm - calibration.squares.grid.unit
+    assert bound > share * row_norm - calibration.squares.grid.step
 
 
 def test_a_release_says_which_bound_its_cells_had():

@@ -69,7 +69,7 @@ def test_a_row_at_the_bound_attains_the_bound_for_removing():
 @pytest.mark.claim("P1")
 def test_without_clipping_the_bound_would_not_hold(monkeypatch):
     def no_clipping(block, grid, missing, out):
-        out[:] = np.trunc(block / grid.unit)
+        out[:] = np.trunc(block / grid.step)
 
     monkeypatch.setattr("dpcov.sensitive.sums.gram.quantize_rows", no_clipping)
     assert squared_distance(gram([1.5, 0, 0, 0]), gram([0, 1.5, 0, 0])) > 2 * 16**GRID.bits

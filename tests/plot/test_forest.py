@@ -21,7 +21,7 @@ def test_the_strongest_pair_stands_on_top(make):
 
 def test_intervals_are_those_of_the_estimate_in_units_of_standard_deviations():
     estimate = estimate_of(4.0 * truth_of(6, *LINKS))
-    ax = intervals(estimate, axes(), fdr=1e-3, level=0.8, most=1)
+    ax = intervals(estimate, axes(), fdr=1e-3, confidence=0.8, most=1)
     (drawn,) = (line.get_xdata() for line in ax.get_lines() if list(line.get_ydata()) == [0, 0])
     low, high = estimate.interval(0.8)
     unit = np.sqrt(estimate.noise.variances[2] * estimate.noise.variances[3])

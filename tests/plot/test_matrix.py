@@ -42,7 +42,7 @@ def test_a_dot_for_many_pairs_shows_the_strongest(monkeypatch):
 
 def test_of_too_many_columns_only_the_related_ones_are_drawn(monkeypatch):
     monkeypatch.setattr(matrix, "_MOST_DOTS", 5)
-    estimate = estimate_of(truth_of(6, (0, 4, 0.6), (1, 3, -0.5)), level=6.0)
+    estimate = estimate_of(truth_of(6, (0, 4, 0.6), (1, 3, -0.5)), threshold=6.0)
     ax = heatmap(estimate, axes())
     names = [label.get_text() for label in ax.get_xticklabels()]
     assert sorted(names) == ["x0", "x1", "x3", "x4"]

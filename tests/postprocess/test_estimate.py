@@ -99,13 +99,13 @@ def test_edges_are_a_table_of_the_surest_pairs(estimate, truth):
 
 
 def test_no_edges_are_an_empty_table():
-    edges = release_of(np.eye(10), n_rows=500).estimate(level=3).edges(fdr=1e-9)
+    edges = release_of(np.eye(10), n_rows=500).estimate(threshold=3).edges(fdr=1e-9)
     assert len(edges) == 0
     assert edges.to_frame().empty
 
 
 def test_intervals_are_centered_on_the_release(release, estimate):
-    low, high = estimate.interval(level=0.95)
+    low, high = estimate.interval(confidence=0.95)
     assert (low + high) / 2 == pytest.approx(release.matrix)
     assert (high - low) / 2 == pytest.approx(1.95996 * estimate.standard_error, rel=1e-4)
 
@@ -139,7 +139,7 @@ def test_a_clipped_release_has_wider_intervals_about_the_table():
     plain = release_of(band(6), n_rows=5000)
     clipped = replace(plain, factor=1.2, factor_error=0.05)
     widths = [
-        np.subtract(*reversed(each.estimate(level=3.0).interval(about="table")))
+        np.subtract(*reversed(each.estimate(threshold=3.0).interval(about="table")))
         for each in (plain, clipped)
     ]
     assert (widths[1] > widths[0]).all()
@@ -148,7 +148,7 @@ def test_a_clipped_release_has_wider_intervals_about_the_table():
 def test_the_same_release_gives_the_same_bytes(release, estimate):
     again = release.estimate()
     assert again.covariance.tobytes() == estimate.covariance.tobytes()
-    assert (again.rule, again.level) == (estimate.rule, estimate.level)
+    assert (again.rule, again.threshold) == (estimate.rule, estimate.threshold)
 
 
 def test_threads_do_not_change_the_answer():
@@ -158,7 +158,7 @@ def test_threads_do_not_change_the_answer():
         with threadpool_limits(threads):
             answers.append(release.estimate())
     for other in answers[1:]:
-        assert (other.rule, other.level) == (answers[0].rule, answers[0].level)
+        assert (other.rule, other.threshold) == (answers[0].rule, answers[0].threshold)
         assert (other.support == answers[0].support).all()
         assert np.abs(other.covariance - answers[0].covariance).max() < 1e-10
 
@@ -171,15 +171,15 @@ def test_a_saved_release_gives_the_same_estimate(release, estimate, tmp_path):
 
 
 @pytest.mark.parametrize("psd", ["sparse", "clip", "none"])
-@pytest.mark.parametrize("level", ["thinned", "cai-liu", 2.5])
-def test_every_combination_of_steps_gives_an_estimate(release, psd, level):
-    estimate = release.estimate(psd=psd, level=level, rule="scad")
+@pytest.mark.parametrize("threshold", ["thinned", "cai-liu", 2.5])
+def test_every_combination_of_steps_gives_an_estimate(release, psd, threshold):
+    estimate = release.estimate(psd=psd, threshold=threshold, rule="scad")
     assert estimate.rule == "scad"
     assert np.isfinite(estimate.covariance).all()
 
 
 def test_the_paper_s_road_can_be_taken(release, truth):
-    estimate = release.estimate(level="paper", gamma=0.0, rule="hard", psd="clip")
+    estimate = release.estimate(threshold="paper", gamma=0.0, rule="hard", psd="clip")
     assert dpcov.norms.relative_error(estimate.covariance, truth) < 0.2
 
 
@@ -191,7 +191,7 @@ def test_one_column_is_its_variance():
         assert estimate.covariance.shape == (1, 1)
         assert estimate.support.all()
     assert len(estimate.edges()) == 0
-    assert release.estimate(rule="empirical-bayes", level=2).rule == "hard"
+    assert release.estimate(rule="empirical-bayes", threshold=2).rule == "hard"
 
 
 def test_a_hopeless_release_says_what_it_could_have_shown():
@@ -215,7 +215,7 @@ def test_the_smallest_detectable_correlation_is_detected_half_of_the_time():
     found = 0
     for seed in range(60):
         release = release_of(np.eye(size), n_rows=n_rows, seed=seed)
-        detectable = release.estimate(level=3).smallest_detectable_correlation
+        detectable = release.estimate(threshold=3).smallest_detectable_correlation
         release = release_of(
             band(size, 0)
             + detectable
@@ -226,7 +226,7 @@ def test_the_smallest_detectable_correlation_is_detected_half_of_the_time():
             n_rows=n_rows,
             seed=seed + 1000,
         )
-        estimate = release.estimate(level=3)
+        estimate = release.estimate(threshold=3)
         z = release.matrix[0, 1] / np.sqrt(estimate.noise.block(slice(0, 1))[0, 1])
         found += z > 3.4
     assert 12 < found < 50
@@ -235,7 +235,7 @@ def test_the_smallest_detectable_correlation_is_detected_half_of_the_time():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e: e.interval(level=1.0), "level must lie in"),
+        (lambda e: e.interval(confidence=1.0), "confidence must lie in"),
         (lambda e: e.interval(about="rows"), "about must be one of"),
         (lambda e: e.edges(fdr=0), "fdr must lie in"),
         (lambda e: e.edges(fdr="x"), "fdr must be"),
@@ -259,7 +259,7 @@ def test_edges_can_be_indexed(estimate):
     assert edges[-1].q_value == edges.q_value[-1]
 
 
-@pytest.mark.parametrize("options", [{"psd": "ridge"}, {"rule": "x"}, {"level": "x"}])
+@pytest.mark.parametrize("options", [{"psd": "ridge"}, {"rule": "x"}, {"threshold": "x"}])
 def test_unknown_options_list_the_choices(release, options):
     with pytest.raises(ParameterError, match="must be one of"):
         release.estimate(**options)

@@ -75,7 +75,7 @@ def test_the_same_question_has_one_answer(make):
 def test_another_rate_has_another_answer(make):
     estimate = make(truth_of(6, *LINKS))
     assert len(estimate.edges(0.999)) > len(estimate.edges(1e-6))
-    wide, narrow = (estimate.trusted_pairs(1e-6, level) for level in (0.99, 0.5))
+    wide, narrow = (estimate.trusted_pairs(1e-6, confidence) for confidence in (0.99, 0.5))
     assert (wide.low < narrow.low).all()
 
 
@@ -134,7 +134,7 @@ def test_what_was_asked_makes_the_estimate_again(make):
 
 def test_a_rule_of_the_callers_own_cannot_be_asked_for_again():
     release = estimate_of(truth_of(3)).release
-    assert release.estimate(rule=lambda size, level: size, level=1.0).asked is None
+    assert release.estimate(rule=lambda size, threshold: size, threshold=1.0).asked is None
 
 
 @pytest.mark.parametrize("psd", ["sparse", "clip", "none"])
@@ -145,8 +145,8 @@ def test_no_correlation_is_beyond_one_however_much_noise_there_is(psd, rule, see
     truth = np.full((6, 6), 0.98) + 0.02 * np.eye(6)
     deviation = np.array([1.0, 1.0, 1.0, 0.1, 0.05, 0.02])
     release = release_of(truth * np.outer(deviation, deviation), n_rows=150, epsilon=4, seed=seed)
-    for level in ("thinned", 0.0):
-        estimate = release.estimate(rule=rule, level=level, psd=psd, sparse=False)
+    for threshold in ("thinned", 0.0):
+        estimate = release.estimate(rule=rule, threshold=threshold, psd=psd, sparse=False)
         pairs = estimate.trusted_pairs(fdr=0.9)
         everything = (estimate.correlation, estimate.kept_correlations.data)
         for numbers in (*everything, pairs.correlation, pairs.low, pairs.high):
@@ -160,7 +160,7 @@ def test_correlations_are_cut_and_covariances_are_not():
     beyond = 0
     for seed in range(5):
         release = release_of(truth, n_rows=100, epsilon=4, seed=seed)
-        estimate = release.estimate(rule="hard", level=0.0, psd="none")
+        estimate = release.estimate(rule="hard", threshold=0.0, psd="none")
         deviation = np.sqrt(np.diag(estimate.covariance))
         raw = estimate.covariance / np.outer(deviation, deviation)
         beyond += (np.abs(raw) > 1).sum()

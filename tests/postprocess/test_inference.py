@@ -20,7 +20,7 @@ def noise(release):
 
 
 def plain_benjamini_hochberg(release, noise):
-    """q-values of all pairs, one by one: the smallest level at which a pair is on the list."""
+    """q-values of all pairs, one by one: the smallest rate at which a pair is on the list."""
     pairs = [(i, j) for i in range(SIZE) for j in range(i + 1, SIZE)]
     p_values = []
     for i, j in pairs:

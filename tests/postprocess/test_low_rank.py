@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcov
-from dpcov.postprocess.level import LOW_RANK, choose
+from dpcov.postprocess.choice import LOW_RANK, choose
 from dpcov.postprocess.low_rank import find_low_rank, whitening
 from dpcov.postprocess.noise_model import NoiseModel
 from postprocess.simulation import band, release_of
@@ -148,10 +148,10 @@ def test_the_estimate_has_a_fraction_of_the_error_of_the_release():
     )
 
 
-@pytest.mark.parametrize("level", ["thinned", "cai-liu", 2.0, np.inf])
+@pytest.mark.parametrize("threshold", ["thinned", "cai-liu", 2.0, np.inf])
 @pytest.mark.parametrize("truth", [low_rank_truth(40), band(40), np.eye(40)])
-def test_a_low_rank_estimate_is_symmetric_and_positive_semi_definite(truth, level):
-    estimate = release_of(truth, n_rows=5000).estimate(rule=LOW_RANK, level=level)
+def test_a_low_rank_estimate_is_symmetric_and_positive_semi_definite(truth, threshold):
+    estimate = release_of(truth, n_rows=5000).estimate(rule=LOW_RANK, threshold=threshold)
     covariance = estimate.covariance
     assert estimate.rule == LOW_RANK
     assert (covariance == covariance.T).all()

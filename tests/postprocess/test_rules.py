@@ -10,16 +10,16 @@ SIZES = np.linspace(0, 20, 2001)
 
 
 @pytest.mark.parametrize("name", RULES)
-@given(level=st.floats(0, 8))
-def test_a_rule_kills_what_is_below_the_level_and_shrinks_what_is_above(name, level):
-    shrunk = apply_rule(RULES[name], SIZES, np.asarray(level))
-    assert (shrunk[level >= SIZES] == 0).all()
+@given(threshold=st.floats(0, 8))
+def test_a_rule_kills_what_is_below_the_threshold_and_shrinks_what_is_above(name, threshold):
+    shrunk = apply_rule(RULES[name], SIZES, np.asarray(threshold))
+    assert (shrunk[threshold >= SIZES] == 0).all()
     assert (shrunk <= SIZES + 1e-12).all()
     assert (np.diff(shrunk) >= -1e-9).all()
 
 
 @pytest.mark.parametrize(("name", "gap"), [("hard", 0), ("soft", 2), ("scad", 0)])
-def test_far_above_the_level_the_bias_is_known(name, gap):
+def test_far_above_the_threshold_the_bias_is_known(name, gap):
     shrunk = apply_rule(RULES[name], np.array([15.0]), np.asarray(2.0))
     assert shrunk[0] == pytest.approx(15.0 - gap)
 
@@ -36,10 +36,11 @@ def test_scad_is_continuous():
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_level_for_each_entry_is_allowed(name):
-    levels = np.full(len(SIZES), 3.0)
+def test_a_threshold_for_each_entry_is_allowed(name):
+    thresholds = np.full(len(SIZES), 3.0)
     assert (
-        apply_rule(RULES[name], SIZES, levels) == apply_rule(RULES[name], SIZES, np.asarray(3.0))
+        apply_rule(RULES[name], SIZES, thresholds)
+        == apply_rule(RULES[name], SIZES, np.asarray(3.0))
     ).all()
 
 
@@ -51,10 +52,10 @@ def test_an_unknown_rule_is_answered_with_the_known_ones():
 @pytest.mark.parametrize(
     "rule",
     [
-        lambda size, level: size[:-1],
-        lambda size, level: -size - 1,
-        lambda size, level: size * np.nan,
-        lambda size, level: 1.0,
+        lambda size, threshold: size[:-1],
+        lambda size, threshold: -size - 1,
+        lambda size, threshold: size * np.nan,
+        lambda size, threshold: 1.0,
     ],
 )
 def test_a_rule_of_your_own_that_returns_nonsense_is_refused(rule):

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcov.postprocess.level import EMPIRICAL_BAYES, Choice, choose
+from dpcov.postprocess.choice import EMPIRICAL_BAYES, Choice, choose
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.postprocess.rules import RULES
 from dpcov.postprocess.shrinkage import shrink_entries
@@ -17,10 +17,10 @@ def release():
 
 
 @pytest.mark.parametrize("rule", [*RULES, EMPIRICAL_BAYES])
-def test_shrinking_is_exactly_symmetric_and_kills_below_the_level(release, rule):
+def test_shrinking_is_exactly_symmetric_and_kills_below_the_threshold(release, rule):
     noise = NoiseModel.of(release)
     shrunk = shrink_entries(
-        release.matrix, noise, choose(release.matrix, noise, rule=rule, level=3)
+        release.matrix, noise, choose(release.matrix, noise, rule=rule, threshold=3)
     )
     z = np.abs(release.matrix) / np.sqrt(noise.block(slice(None)))
     off = ~np.eye(40, dtype=bool)
@@ -32,25 +32,25 @@ def test_shrinking_is_exactly_symmetric_and_kills_below_the_level(release, rule)
 
 def test_the_paper_s_threshold_is_in_the_units_of_the_matrix(release):
     noise = NoiseModel.of(release)
-    choice = Choice("hard", 1.0, RULES["hard"], threshold=0.2)
+    choice = Choice("hard", 1.0, RULES["hard"], paper_threshold=0.2)
     shrunk = shrink_entries(release.matrix, noise, choice)
     off = ~np.eye(40, dtype=bool)
     assert ((shrunk != 0) == (np.abs(release.matrix) > 0.2))[off].all()
 
 
-def test_an_infinite_level_leaves_the_diagonal(release):
+def test_an_infinite_threshold_leaves_the_diagonal(release):
     noise = NoiseModel.of(release)
     shrunk = shrink_entries(release.matrix, noise, Choice("hard", math.inf, RULES["hard"]))
     assert (shrunk == np.diag(noise.variances)).all()
 
 
 @pytest.mark.parametrize("rule", [*RULES, EMPIRICAL_BAYES])
-def test_what_is_above_the_level_is_kept_whatever_the_variances(rule):
+def test_what_is_above_the_threshold_is_kept_whatever_the_variances(rule):
     truth = band(40) * np.sqrt(np.outer(np.repeat([1, 9], 20), np.repeat([1, 9], 20)))
     release = release_of(truth, n_rows=20_000)
     noise = NoiseModel.of(release)
     shrunk = shrink_entries(
-        release.matrix, noise, choose(release.matrix, noise, rule=rule, level=3)
+        release.matrix, noise, choose(release.matrix, noise, rule=rule, threshold=3)
     )
     z = np.abs(release.matrix) / np.sqrt(noise.block(slice(None)))
     off = ~np.eye(40, dtype=bool)
@@ -61,7 +61,7 @@ def test_what_is_above_the_level_is_kept_whatever_the_variances(rule):
 def test_the_posterior_mean_is_the_plain_one():
     release = release_of(band(40), n_rows=5000)
     noise = NoiseModel.of(release)
-    choice = choose(release.matrix, noise, rule=EMPIRICAL_BAYES, level=2)
+    choice = choose(release.matrix, noise, rule=EMPIRICAL_BAYES, threshold=2)
     shrunk = shrink_entries(release.matrix, noise, choice)
     prior, sd = choice.shrink, np.sqrt(noise.block(slice(None)))
     group = np.searchsorted(signal_edges(noise), noise.signal(slice(None)) / sd)

@@ -18,12 +18,12 @@ def simulate(means, seed=0, variances=None):
     return matrix, noise
 
 
-def hard_risk(means, level, seed):
+def hard_risk(means, threshold, seed):
     """The estimated and the true risk of a hard threshold on the first copy."""
     matrix, noise = simulate(means, seed)
     entries = thin(matrix, noise)
     value = entries.first.value
-    return entries.risk(np.where(np.abs(value) > level, value, 0.0))
+    return entries.risk(np.where(np.abs(value) > threshold, value, 0.0))
 
 
 def test_the_same_matrix_gives_the_same_answer():
@@ -59,8 +59,8 @@ def test_copies_from_a_wrong_variance_are_not_independent():
     assert abs(correlation) > 5 * 2 / np.sqrt(SIZE * (SIZE - 1) / 2)
 
 
-@pytest.mark.parametrize("level", [0.0, 2.0, 4.0])
-def test_the_risk_is_estimated_without_bias(level):
+@pytest.mark.parametrize("threshold", [0.0, 2.0, 4.0])
+def test_the_risk_is_estimated_without_bias(threshold):
     means = np.zeros((SIZE, SIZE))
     means[:20, :20] = 0.3 * (1 - np.eye(20))
     means[0, 1:] = means[1:, 0] = 0.15
@@ -68,12 +68,12 @@ def test_the_risk_is_estimated_without_bias(level):
     m = means[np.triu_indices(SIZE, k=1)] / deviation
     # True risk of a hard threshold: E t² − 2 m E t, by numerical integration.
     z = np.linspace(-12, 12, 4001)
-    fitted = np.where(np.abs(z) > level, z, 0.0)
+    fitted = np.where(np.abs(z) > threshold, z, 0.0)
     unique, counts = np.unique(m, return_counts=True)
     density = stats.norm.pdf(z[None, :] - unique[:, None])
     per_mean = ((fitted**2 - 2 * unique[:, None] * fitted) * density).sum(axis=1) * (z[1] - z[0])
     truth = deviation**2 * (counts * per_mean).sum()
-    estimates = np.array([hard_risk(means, level, seed) for seed in range(8)])
+    estimates = np.array([hard_risk(means, threshold, seed) for seed in range(8)])
     assert abs(estimates[:, 0].mean() - truth) < 5 * estimates[:, 1].mean() / np.sqrt(8)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import adaptive, gaussian_delta, gaussian_scale
-from dpcov.privacy.adaptive import _losses, adaptive_delta, adaptive_scale
+from dpcov.privacy.adaptive import _losses, adaptive_delta
 from wiring.planting import plant
 
 pytestmark = pytest.mark.claim("P13")
@@ -72,57 +72,47 @@ def test_both_distributions_of_the_bounding_pair_are_distributions():
 
 
 def test_without_selections_it_is_the_gaussian():
-    assert adaptive_scale(epsilon=0.7, delta=1e-6, selections=0, selection_range=0.1) == (
-        gaussian_scale(epsilon=0.7, delta=1e-6)
-    )
     found = adaptive_delta(epsilon=0.7, multiplier=3.0)
     assert found == gaussian_delta(epsilon=0.7, scale=3.0)
+
+
+def composed_delta(epsilon, multiplier, pure, selections):
+    """Return what an independent accountant says of noise and so many pure promises."""
+    gauss = pld.from_gaussian_mechanism(multiplier, value_discretization_interval=1e-4)
+    one = pld.from_randomized_response(
+        2 / (1 + math.exp(pure)), 2, value_discretization_interval=1e-4
+    )
+    return gauss.compose(one.self_compose(selections)).get_delta_for_epsilon(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("selections", [1, 2])
 def test_an_independent_accountant_agrees(epsilon, selections):
     """A pure promise of half the range bounds a selection from below, one of η from above."""
-    width, delta = 0.1 * epsilon / selections, 1e-5
-    scale = adaptive_scale(
-        epsilon=epsilon, delta=delta, selections=selections, selection_range=width
-    )
-    gauss = pld.from_gaussian_mechanism(scale, value_discretization_interval=1e-4)
-
-    def composed(pure):
-        one = pld.from_randomized_response(
-            2 / (1 + math.exp(pure)), 2, value_discretization_interval=1e-4
-        )
-        return gauss.compose(one.self_compose(selections)).get_delta_for_epsilon(epsilon)
-
-    assert composed(width / 2) <= delta * (1 + 1e-3)
-    assert composed(width) >= delta * (1 - 1e-3)
+    width, multiplier = 0.1 * epsilon / selections, gaussian_scale(epsilon=epsilon, delta=1e-5)
+    found = adaptive_delta(epsilon=epsilon, multiplier=multiplier, ranges=[width] * selections)
+    assert composed_delta(epsilon, multiplier, width / 2, selections) <= found * (1 + 1e-3)
+    assert composed_delta(epsilon, multiplier, width, selections) >= found * (1 - 1e-3)
 
 
 @given(st.floats(0.05, 5), st.floats(-12, -2), st.integers(1, 3), st.floats(0.02, 0.5))
 @settings(max_examples=25, deadline=None)
-def test_the_scale_pays_and_a_smaller_one_does_not(epsilon, log_delta, selections, share):
-    delta, width = 10**log_delta, share * epsilon / selections
-    scale = adaptive_scale(
-        epsilon=epsilon, delta=delta, selections=selections, selection_range=width
-    )
+def test_more_noise_or_fewer_selections_cost_less(epsilon, log_delta, selections, share):
+    multiplier = gaussian_scale(epsilon=epsilon, delta=10**log_delta)
+    width = share * epsilon / selections
 
-    def paid(multiplier):
-        return adaptive_delta(epsilon=epsilon, multiplier=multiplier, ranges=[width] * selections)
+    def cost(multiplier, count):
+        return adaptive_delta(epsilon=epsilon, multiplier=multiplier, ranges=[width] * count)
 
-    assert paid(scale) <= delta
-    assert paid(scale * (1 - 1e-6)) > delta
+    assert cost(multiplier * (1 + 1e-6), selections) < cost(multiplier, selections)
+    assert cost(multiplier, selections - 1) < cost(multiplier, selections)
 
 
 def test_a_selection_for_nothing_fails_the_same_test(monkeypatch):
-    plant(monkeypatch, "privacy.adaptive:adaptive_scale", "selections == 0", "selections <= 1")
-    scale = adaptive.adaptive_scale(epsilon=1.0, delta=1e-6, selections=1, selection_range=0.1)
-    assert adaptive_delta(epsilon=1.0, multiplier=scale, ranges=[0.1]) > 1e-6
-
-
-def test_selections_that_cost_more_than_the_promise_are_refused():
-    with pytest.raises(ParameterError, match="smaller share"):
-        adaptive_scale(epsilon=0.1, delta=1e-6, selections=1, selection_range=2.0)
+    plant(monkeypatch, "privacy.adaptive:adaptive_delta", "rounds == 0", "rounds <= 1")
+    multiplier = gaussian_scale(epsilon=1.0, delta=1e-5)
+    found = adaptive.adaptive_delta(epsilon=1.0, multiplier=multiplier, ranges=[0.1])
+    assert composed_delta(1.0, multiplier, 0.05, 1) > found * (1 + 1e-3)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def test_a_row_has_the_numbers_of_its_edge():
 
 
 def test_a_release_of_pairs_without_variances_is_in_units_of_correlation():
-    assert find(pairs_estimate_of(truth_of(6, *LINKS)), 0.1).unit == "correlation"
-    assert find(estimate_of(truth_of(6, *LINKS)), 0.1).unit == "covariance"
+    assert find(pairs_estimate_of(truth_of(6, *LINKS)), 0.1).quantity == "correlation"
+    assert find(estimate_of(truth_of(6, *LINKS)), 0.1).quantity == "covariance"
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def people():
         "neighbors": "add-remove",
     }
     release = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=4.0, **stated)
-    return release.estimate(level=1.0, rule="soft", psd="clip")
+    return release.estimate(threshold=1.0, rule="soft", psd="clip")
 
 
 def pairs():
@@ -55,13 +55,13 @@ def pairs():
 
 
 def learned():
-    return releases.learned().estimate(level="paper", gamma=0.1)
+    return releases.learned().estimate(threshold="paper", gamma=0.1)
 
 
 def reports():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDetectableWarning)
-        return releases.collected().estimate(level=2.0)
+        return releases.collected().estimate(threshold=2.0)
 
 
 KINDS = [small, people, pairs, learned, reports]
@@ -318,7 +318,9 @@ def test_numbers_of_another_version_are_compared(folder, place):
 
 def test_a_rule_of_ones_own_is_said_to_be_beyond_verification(tmp_path):
     release = small().release
-    estimate = release.estimate(rule=lambda size, level: size * (size > level), level=1.0)
+    estimate = release.estimate(
+        rule=lambda size, threshold: size * (size > threshold), threshold=1.0
+    )
     write_folder(release, estimate, tmp_path / "out")
     found = verify_folder(tmp_path / "out")
     assert found.holds
@@ -332,7 +334,9 @@ def test_a_rule_of_ones_own_is_said_to_be_beyond_verification(tmp_path):
 @pytest.fixture(scope="module")
 def own_rule(tmp_path_factory):
     release = small().release
-    estimate = release.estimate(rule=lambda size, level: size * (size > level), level=1.0)
+    estimate = release.estimate(
+        rule=lambda size, threshold: size * (size > threshold), threshold=1.0
+    )
     place = tmp_path_factory.mktemp("own") / "out"
     write_folder(release, estimate, place)
     return place
@@ -344,7 +348,7 @@ def own_rule(tmp_path_factory):
         (("estimate", "smallest_detectable_correlation"), 0.0001),
         (("estimate", "pairs_kept"), 2),
         (("estimate", "pairs_kept"), 1.0),
-        (("estimate", "level"), "high"),
+        (("estimate", "threshold"), "high"),
         (("estimate", "costs_privacy"), True),
         (("estimate", "anything"), "x"),
         (("estimate", "rule"), "oracle " * 100),
@@ -487,7 +491,7 @@ def test_a_card_of_an_earlier_version_asks_for_a_new_folder(folder, version):
 )
 def test_options_that_make_no_sense_are_refused(folder, value):
     card = forger.read(folder)
-    card["estimate"]["options"]["level"] = value
+    card["estimate"]["options"]["threshold"] = value
     forger.seal(folder, card)
     assert not holds(folder)
 
@@ -495,7 +499,7 @@ def test_options_that_make_no_sense_are_refused(folder, value):
 def test_a_folder_with_strange_names_of_columns_holds(tmp_path):
     names = ['c",', "=1+1", "ü", "e" * 200_000, " x "]
     release = releases.dense(columns=names)
-    write_folder(release, release.estimate(level=2.0), tmp_path / "out")
+    write_folder(release, release.estimate(threshold=2.0), tmp_path / "out")
     assert verify_folder(tmp_path / "out").problems == ()
 
 

@@ -285,7 +285,7 @@ def test_a_page_with_everything_it_can_hold_stays_far_below_three_megabytes(tmp_
         units=dpcov.Units.plain(size),
     )
     path = tmp_path / "page.html"
-    write_page(release, release.estimate(level=0.0, psd="none"), path)
+    write_page(release, release.estimate(threshold=0.0, psd="none"), path)
     assert 200_000 < path.stat().st_size < 1_000_000
 
 

@@ -28,7 +28,7 @@ PRIME = 2**255 - 19
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     place = tmp_path_factory.mktemp("signed")
-    estimate = releases.dense().estimate(level=2.0)
+    estimate = releases.dense().estimate(threshold=2.0)
     write_folder(estimate.release, estimate, place / "survey", name="Survey")
     make_keys(place / "office.pem")
     make_keys(place / "other.pem")
@@ -297,7 +297,7 @@ def test_a_signature_of_something_else_is_none_of_a_card(place):
 
 
 def test_a_rehearsal_is_not_signed(place):
-    estimate = releases.simulated().estimate(level=2.0)
+    estimate = releases.simulated().estimate(threshold=2.0)
     write_folder(estimate.release, estimate, place / "rehearsal")
     with pytest.raises(FolderError, match="promises nothing"):
         sign_folder(place / "rehearsal", key=place / "office.pem", signer="Data office, X")

@@ -415,13 +415,17 @@ def tiny_matrix(facts, arrays):
     arrays["matrix"] = np.eye(3) * 1e-310
 
 
+def assert_refused(file, change, forged):
+    facts, arrays = unseal(file)
+    change(facts, arrays)
+    seal(forged, facts, arrays)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(forged)
+
+
 @pytest.mark.parametrize("change", [subnormal, unpaid_mean, huge_matrix, tiny_matrix])
 def test_a_forged_array_is_refused(folder, tmp_path, change):
-    facts, arrays = unseal(folder / "plain.npz")
-    change(facts, arrays)
-    seal(tmp_path / "forged.npz", facts, arrays)
-    with pytest.raises(CorruptFileError):
-        dpcov.Release.load(tmp_path / "forged.npz")
+    assert_refused(folder / "plain.npz", change, tmp_path / "forged.npz")
 
 
 def swapped_limits(facts, arrays):
@@ -508,11 +512,7 @@ VECTORS = ("lower", "upper", "beyond", "known_range", "known_center", "known_sca
     ],
 )
 def test_what_was_not_learned_so_is_refused(folder, tmp_path, change):
-    facts, arrays = unseal(folder / "learned.npz")
-    change(facts, arrays)
-    seal(tmp_path / "forged.npz", facts, arrays)
-    with pytest.raises(CorruptFileError):
-        dpcov.Release.load(tmp_path / "forged.npz")
+    assert_refused(folder / "learned.npz", change, tmp_path / "forged.npz")
 
 
 @pytest.mark.parametrize("name", ["mean", "local"])

@@ -87,5 +87,5 @@ def test_the_noise_of_everything_that_was_released_is_listed():
 
 
 def test_a_release_names_the_options_of_its_estimate():
-    assert made(releases.dense).estimate_options == ("rule", "level", "gamma", "sparse", "psd")
+    assert made(releases.dense).estimate_options == ("rule", "threshold", "gamma", "sparse", "psd")
     assert made(releases.pairs).estimate_options == ("fdr", "psd")

@@ -26,7 +26,7 @@ def epsilon_lower_bound(hits, misses, *, delta):
 
 
 def _bound(hits, alarms, delta):
-    level = 2 * CONFIDENCE - 1  # one-sided bounds
-    power = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(level).low
-    alarm = stats.binomtest(int(alarms.sum()), len(alarms)).proportion_ci(level).high
+    two_sided = 2 * CONFIDENCE - 1  # one-sided bounds
+    power = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(two_sided).low
+    alarm = stats.binomtest(int(alarms.sum()), len(alarms)).proportion_ci(two_sided).high
     return float(np.log(max(power - delta, 1e-300) / alarm))

@@ -100,7 +100,7 @@ pay_for_one_row = sensitivity_of(rows=1)
 
 def do_not_clip(monkeypatch):
     def quantize(rows, grid, missing, out):
-        out[:] = np.trunc(rows / grid.unit)
+        out[:] = np.trunc(rows / grid.step)
 
     monkeypatch.setattr("dpcov.sensitive.sums.gram.quantize_rows", quantize)
 

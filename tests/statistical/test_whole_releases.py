@@ -149,7 +149,7 @@ def coverage(made):
     for seed, release in zip(SEEDS, made, strict=True):
         scale = release.units.scale
         truth = np.cov(limited(release, seed).T, bias=True) * np.outer(scale, scale)
-        low, high = release.estimate(level=0.0).interval(0.95, about="table")
+        low, high = release.estimate(threshold=0.0).interval(0.95, about="table")
         hits.append(((low <= truth) & (truth <= high))[np.triu_indices(SIZE)].mean())
     return np.mean(hits)
 

@@ -125,7 +125,7 @@ def test_in_every_combination(problems, kind, meaning):
 
 
 def test_rare_answers_and_tables_of_nothing_are_no_exception(watch, taken):
-    """Each combination tries some of them, in turn; `test_planted_bugs` tries all on a few."""
+    """Each combination tries some of them, in turn; `test_controls` tries all on a few."""
     every = [options for part in taken for options in part]
     found = [
         problem

@@ -11,7 +11,7 @@ import typer
 
 import dpcov
 from dpcov.cli.options import Fdr, Force, Json, Psd, Quiet
-from dpcov.cli.publishing import write_and_say
+from dpcov.cli.publishing import Output, write_and_say
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import guarded, new_console, print_json
 from dpcov.errors import FolderError
@@ -38,14 +38,14 @@ def estimate(
     rule: Annotated[
         _Rule | None, typer.Option(help="How entries are shrunk.", show_default="auto")
     ] = None,
-    level: Annotated[
+    threshold: Annotated[
         str | None,
         typer.Option(
             help="thinned, cai-liu, paper, or a number of standard deviations.",
             show_default="thinned",
         ),
     ] = None,
-    gamma: Annotated[float | None, typer.Option(help="The paper's, for --level paper.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="The paper's, for --threshold paper.")] = None,
     dense: Annotated[
         bool, typer.Option("--dense", help="Let estimates without zeros compete.")
     ] = False,
@@ -60,11 +60,11 @@ def estimate(
 ) -> None:
     """Make another estimate of a release. Costs no privacy and never touches data.
 
-    Example: dpcov estimate survey/release.npz --rule soft --level cai-liu
+    Example: dpcov estimate survey/release.npz --rule soft --threshold cai-liu
     """
     stated = {
         "rule": None if rule is None else rule.value,
-        "level": None if level is None else _level(level),
+        "threshold": None if threshold is None else _threshold(threshold),
         "gamma": gamma,
         "sparse": False if dense else None,
     }
@@ -79,16 +79,16 @@ def estimate(
             options["fdr"] = fdr
         identity = _identity_beside(file)
         if out is not None:
-            write_and_say(
-                lambda: release.estimate(psd=psd.value, **options),
-                out,
-                identity,
+            output = Output(
+                out=out,
+                identity=identity,
                 sources=[file],
                 fdr=fdr,
                 force=force,
                 as_json=as_json,
                 quiet=quiet,
             )
+            write_and_say(lambda: release.estimate(psd=psd.value, **options), output)
             return
         made = release.estimate(psd=psd.value, **options)
         card = make_card(release, made, **dataclasses.asdict(identity))
@@ -108,7 +108,7 @@ def _load(file: Path) -> AnyRelease:
     return dpcov.Release.load(file / RELEASE_FILE if file.is_dir() else file)
 
 
-def _level(text: str) -> str | float:
+def _threshold(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:

@@ -26,7 +26,7 @@ from dpcov.cli.options import (
     Quiet,
     Table,
 )
-from dpcov.cli.publishing import publish
+from dpcov.cli.publishing import Output, publish
 from dpcov.cli.report_files import NewReports, read_reports, write_reports
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, tell
@@ -163,17 +163,16 @@ def collect(
         return collector.release()
 
     with guarded():
-        publish(
-            release,
-            out,
-            Identity(name, curator, description, date),
+        output = Output(
+            out=out,
+            identity=Identity(name, curator, description, date),
             sources=[*reports, plan],
             fdr=fdr,
             force=force,
             as_json=as_json,
             quiet=quiet,
-            spends=False,
         )
+        publish(release, output, spends=False)
 
 
 def _randomize_rows(data: Path, plan: dpcov.local.CollectionPlan, new: NewReports) -> int:

@@ -5,7 +5,8 @@ Owns the order that `dpcov release` and `dpcov local collect` share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,81 +23,64 @@ from dpcov.publication.verification import read_card
 from dpcov.releases import AnyRelease
 from dpcov.writing import check_apart
 
-__all__ = ["publish", "write_and_say"]
+__all__ = ["Output", "publish", "write_and_say"]
 
 
-def publish(
-    make: Callable[[], AnyRelease],
-    out: Path,
-    identity: Identity,
-    *,
-    sources: Iterable[Path],
-    fdr: float,
-    force: bool,
-    as_json: bool,
-    quiet: bool,
-    spends: bool = True,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """The folder that a command writes, the paths that it reads, and what it says."""
+
+    out: Path
+    identity: Identity
+    sources: Sequence[Path]
+    fdr: float
+    force: bool
+    as_json: bool
+    quiet: bool
+
+
+def publish(make: Callable[[], AnyRelease], output: Output, *, spends: bool = True) -> None:
     """Make a release, write its folder, and say what is in it.
 
-    Whatever can be refused without the data is refused before `make` spends anything.
-    `sources` are the paths that `make` reads. With `spends=False` it only adds up what was paid
-    for elsewhere.
+    Whatever can be refused without the data is refused before `make` spends anything. With
+    `spends=False` it only adds up what was paid for elsewhere.
     """
     begun: list[bool] = []
     drawn: list[AnyRelease] = []
 
     def spend() -> Any:
-        if force and spends:
-            _warn_of_the_release_before(out)
+        if output.force and spends:
+            _warn_of_the_release_before(output.out)
         begun.append(True)  # from here on `make` says itself whether something was spent
         drawn.append(make())
         return drawn[0].estimate()
 
     with refused_for_free(lambda: bool(begun) or not spends):
-        check_date(identity.date)
-        write_and_say(
-            spend,
-            out,
-            identity,
-            sources=sources,
-            fdr=fdr,
-            force=force,
-            as_json=as_json,
-            quiet=quiet,
-            is_spent=lambda: spends and bool(drawn),
-        )
+        check_date(output.identity.date)
+        write_and_say(spend, output, is_spent=lambda: spends and bool(drawn))
 
 
 def write_and_say(
-    make: Callable[[], Any],
-    out: Path,
-    identity: Identity,
-    *,
-    sources: Iterable[Path],
-    fdr: float,
-    force: bool,
-    as_json: bool,
-    quiet: bool,
-    is_spent: Callable[[], bool] = lambda: False,
+    make: Callable[[], Any], output: Output, *, is_spent: Callable[[], bool] = lambda: False
 ) -> None:
     """Make an estimate, write its folder, and say what is in it.
 
     From the moment that the folder is complete, nothing makes this fail. If it fails before, and
     privacy `is_spent` by then, that is said.
     """
+    out, fdr = output.out, output.fdr
     check_number("fdr", fdr, low=0.0, high=1.0)
     check_extras()
-    check_apart(out, sources)
+    check_apart(out, output.sources)
     aside: Aside | None = None
     try:
-        with write_aside(out, force=force) as aside:
+        with write_aside(out, force=output.force) as aside:
             stoppable_until(lambda made=aside: made.complete)  # type: ignore[misc]
             estimate = make()
-            card = fill_folder(aside.folder, estimate.release, estimate, identity, fdr=fdr)
-        if not quiet:
+            card = fill_folder(aside.folder, estimate.release, estimate, output.identity, fdr=fdr)
+        if not output.quiet:
             with afterwards(f"{out} is complete"):
-                _say(card, estimate, out, fdr=fdr, as_json=as_json)
+                _say(card, estimate, output)
     except BaseException as error:
         if aside is not None and aside.complete and isinstance(error, KeyboardInterrupt):
             return
@@ -108,8 +92,9 @@ def write_and_say(
         raise
 
 
-def _say(card: dict[str, Any], estimate: Any, out: Path, *, fdr: float, as_json: bool) -> None:
-    if as_json:
+def _say(card: dict[str, Any], estimate: Any, output: Output) -> None:
+    out, fdr = output.out, output.fdr
+    if output.as_json:
         print_json({"folder": str(out), "card": card})
         return
     console = new_console()

@@ -6,8 +6,7 @@ folder is there to be written to, before anything is spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ from dpcov.cli.options import (
     Table,
     WhichEngine,
 )
-from dpcov.cli.publishing import publish
+from dpcov.cli.publishing import Output, publish
 from dpcov.cli.terminal import guarded
 from dpcov.columns.missing import Missing
 from dpcov.publication.folder import Identity
@@ -99,8 +98,16 @@ def release(
         "shares": _shares(shares),
         "seed": seed,
     }
-    identity = Identity(name, curator, description, date)
-    _Publication(table, out, identity, fdr, force, as_json, quiet).make(dpcov.release, stated)
+    output = Output(
+        out=out,
+        identity=Identity(name, curator, description, date),
+        sources=[table] if columns is None else [table, columns],
+        fdr=fdr,
+        force=force,
+        as_json=as_json,
+        quiet=quiet,
+    )
+    _publish(dpcov.release, table, stated, output)
 
 
 def release_pairs(
@@ -156,39 +163,28 @@ def release_pairs(
         "shares": _shares(shares),
         "seed": seed,
     }
-    identity = Identity(name, curator, description, date)
-    _Publication(table, out, identity, fdr, force, as_json, quiet).make(dpcov.release_pairs, stated)
+    output = Output(
+        out=out,
+        identity=Identity(name, curator, description, date),
+        sources=[table] if columns is None else [table, columns],
+        fdr=fdr,
+        force=force,
+        as_json=as_json,
+        quiet=quiet,
+    )
+    _publish(dpcov.release_pairs, table, stated, output)
 
 
-@dataclass(frozen=True)
-class _Publication:
-    """What is written, where, and what is said about it: the same whatever is released."""
-
-    table: Path
-    out: Path
-    identity: Identity
-    fdr: float
-    force: bool
-    as_json: bool
-    quiet: bool
-
-    def make(self, spend: Callable[..., AnyRelease], stated: dict[str, Any]) -> None:
-        """Release the table and write its folder."""
-        columns = stated["columns"]
-        given = {
-            key: value.value if isinstance(value, Enum) else value for key, value in stated.items()
-        }
-        with guarded("Nothing was written, and nothing was published."):
-            publish(
-                lambda: spend(self.table, progress=False if self.quiet else None, **given),
-                self.out,
-                self.identity,
-                sources=[self.table] if columns is None else [self.table, columns],
-                fdr=self.fdr,
-                force=self.force,
-                as_json=self.as_json,
-                quiet=self.quiet,
-            )
+def _publish(
+    spend: Callable[..., AnyRelease], table: Path, stated: Mapping[str, Any], output: Output
+) -> None:
+    """Release the table and write its folder."""
+    given = {
+        key: value.value if isinstance(value, Enum) else value for key, value in stated.items()
+    }
+    progress = False if output.quiet else None
+    with guarded("Nothing was written, and nothing was published."):
+        publish(lambda: spend(table, progress=progress, **given), output)
 
 
 def _shares(given: list[str] | None) -> dict[str, float] | None:

@@ -39,7 +39,7 @@ class Grid:
 
     Examples
     --------
-    >>> Grid(row_norm=2.0, bits=20).unit
+    >>> Grid(row_norm=2.0, bits=20).step
     1.9073486328125e-06
     """
 
@@ -63,7 +63,7 @@ class Grid:
         check_count("constant", self.constant, low=0, high=1 << self.bits)
 
     @property
-    def unit(self) -> float:
+    def step(self) -> float:
         """The width of a step of the grid, in the data's units."""
         return self.row_norm / (1 << self.bits)
 

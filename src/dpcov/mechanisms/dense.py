@@ -24,6 +24,7 @@ from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 from dpcov.releases import Release
+from dpcov.releases.lengthening import lengthen
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import MAX_STREAM_ROWS, Rows
@@ -133,7 +134,7 @@ def _release_learned(
     )
     events = (*lesson.events, *made.events)
     made = replace(made, provenance=replace(made.provenance, events=events))
-    return made.lengthened(lesson.learned)
+    return lengthen(made, lesson.learned)
 
 
 def _release_moments(

@@ -80,7 +80,7 @@ def release_co_movement(
             max_pairs=calibration.max_pairs,
             selection_scale=calibration.selection_scale,
             row_norm=None if made is None else made.grid.row_norm,
-            cell_bound=None if made is None else made.cell_bound * made.grid.unit,
+            cell_bound=None if made is None else made.cell_bound * made.grid.step,
             events=calibration.events,
             missing=missing,
             rows_per_unit=calibration.rows_per_unit,

@@ -128,7 +128,7 @@ class PairsCalibration:
     @property
     def square_step(self) -> float:
         """What one step of the sums of squares is worth in a variance."""
-        return 0.0 if self.squares is None else self.squares.grid.unit**2 / self.n_terms
+        return 0.0 if self.squares is None else self.squares.grid.step**2 / self.n_terms
 
     @property
     def variance_scale(self) -> float:
@@ -337,13 +337,13 @@ def _bounded(grid: Grid, cell_bound: float | None) -> Squares:
     bound = check_number(
         "cell_bound",
         cell_bound,
-        low=grid.unit,
+        low=grid.step,
         high=grid.row_norm,
         open_low=False,
         open_high=False,
         advice="It is a public bound on the size of a cell, at most row_norm.",
     )
-    return Squares(grid, int(bound / grid.unit))
+    return Squares(grid, int(bound / grid.step))
 
 
 def _split(

@@ -70,12 +70,12 @@ class MomentsCalibration:
     @property
     def step(self) -> float:
         """What one step of the integer sums is worth in the released average."""
-        return self.grid.unit**2 / self.n_rows
+        return self.grid.step**2 / self.n_rows
 
     @property
     def mean_step(self) -> float:
         """What one step of the products with the constant is worth in the released mean."""
-        return self.grid.unit / (self.grid.constant * self.n_rows)
+        return self.grid.step / (self.grid.constant * self.n_rows)
 
     def for_rows(self, n_rows: int) -> MomentsCalibration:
         """Return the calibration for a table that turned out to have another number of rows.

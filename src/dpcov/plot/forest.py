@@ -12,9 +12,8 @@ from dpcov.plot.look import (
     GRAY,
     NEGATIVE,
     POSITIVE,
+    axes_of_pairs,
     check_estimate,
-    find_axes,
-    say,
     shown_name,
 )
 from dpcov.postprocess import AnyEstimate, TrustedPairs
@@ -28,7 +27,7 @@ def intervals(
     *,
     most: int = 25,
     fdr: float = 0.1,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Axes:
     """Draw the strongest of the trusted pairs with confidence intervals.
 
@@ -42,7 +41,7 @@ def intervals(
         How many pairs to draw, at most.
     fdr : float, default 0.1
         Which pairs are trusted: the expected share of false ones, at most.
-    level : float, default 0.95
+    confidence : float, default 0.95
         The probability that an interval covers its correlation. It is less for pairs that
         are on the list because noise made them large.
 
@@ -69,10 +68,9 @@ def intervals(
     """
     check_estimate(estimate)
     most = check_count("most", most, low=1)
-    pairs = estimate.trusted_pairs(fdr, level)
-    ax = find_axes(ax)
+    pairs = estimate.trusted_pairs(fdr, confidence)
+    ax = axes_of_pairs(pairs, ax, fdr)
     if not len(pairs):
-        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
         return ax
     strongest = _strongest(pairs)[:most]
     ax.axvline(0, color=GRAY, linewidth=0.8)
@@ -93,7 +91,7 @@ def intervals(
     ax.set_yticks(range(len(names)), names, fontsize=size, **AS_WRITTEN)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"correlation with {100 * level:g} % interval")
+    ax.set_xlabel(f"correlation with {100 * confidence:g} % interval")
     if len(strongest) < len(pairs):
         ax.set_title(f"the {len(strongest)} strongest of {len(pairs):,} related pairs")
     return ax

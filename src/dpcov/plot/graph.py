@@ -18,9 +18,8 @@ from dpcov.plot.look import (
     AS_WRITTEN,
     NEGATIVE,
     POSITIVE,
+    axes_of_pairs,
     check_estimate,
-    find_axes,
-    say,
     shown_name,
     text_color,
 )
@@ -76,9 +75,8 @@ def network(
     check_estimate(estimate)
     most = check_count("most", most, low=1)
     pairs = estimate.trusted_pairs(fdr)
-    ax = find_axes(ax)
+    ax = axes_of_pairs(pairs, ax, fdr)
     if not len(pairs):
-        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
         return ax
     ax.set_axis_off()
     shown = _count_shown(pairs, most)

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from dpcov.errors import ParameterError
-from dpcov.postprocess import CovarianceEstimate
+from dpcov.postprocess import CovarianceEstimate, TrustedPairs
 
 __all__ = [
     "AS_WRITTEN",
@@ -21,6 +21,7 @@ __all__ = [
     "GRAY",
     "NEGATIVE",
     "POSITIVE",
+    "axes_of_pairs",
     "check_estimate",
     "find_axes",
     "say",
@@ -81,6 +82,14 @@ def say(ax: Axes, words: str) -> None:
         ha="center",
         va="center",
     )
+
+
+def axes_of_pairs(pairs: TrustedPairs, ax: Axes | None, fdr: float) -> Axes:
+    """Return the axes for the pairs that are trusted, with a sentence in them if there are none."""
+    ax = find_axes(ax)
+    if not len(pairs):
+        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
+    return ax
 
 
 def text_color() -> Any:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dpcov.errors import NothingDetectableWarning, ParameterError
 from dpcov.parameters import check_choice
+from dpcov.postprocess.choice import Choice, RiskCurve, check_threshold, choose
 from dpcov.postprocess.eigenvalues import eigenvalues_by_component, largest_of_noise
 from dpcov.postprocess.face import Chosen, CovarianceEstimate
 from dpcov.postprocess.inference import (
@@ -25,7 +26,6 @@ from dpcov.postprocess.inference import (
     interval_width,
     smallest_detectable_correlation,
 )
-from dpcov.postprocess.level import Choice, RiskCurve, check_level, choose
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.psd import METHODS, make_psd
 from dpcov.postprocess.rules import Rule
@@ -49,7 +49,7 @@ class Options:
     """What an estimate was asked for, so that it can be made again: see `Release.estimate`."""
 
     rule: str | Rule = "auto"
-    level: str | float = "thinned"
+    threshold: str | float = "thinned"
     gamma: float | None = None
     sparse: bool = True
 
@@ -72,7 +72,7 @@ class Estimate(CovarianceEstimate):
         since factors relate all columns. Which pairs can be trusted does not depend on
         it: see `edges`. Read-only.
     choice : Choice
-        Rule and level, and the risk curve they were chosen from.
+        Rule and threshold, and the risk curve they were chosen from.
     psd : str
         How it was made positive semi-definite.
     options : Options, optional
@@ -91,26 +91,26 @@ class Estimate(CovarianceEstimate):
         return self.choice.rule
 
     @property
-    def level(self) -> float:
-        """The level, in standard deviations of an entry; infinite when nothing is kept.
+    def threshold(self) -> float:
+        """The threshold, in standard deviations of an entry; infinite when nothing is kept.
 
         With the rule ``"low-rank"``, that of the rest.
         """
-        return self.choice.level
+        return self.choice.threshold
 
     @property
     def risk_curve(self) -> RiskCurve | None:
-        """The estimated risk of every rule at every level, when thinning chose."""
+        """The estimated risk of every rule at every threshold, when thinning chose."""
         return self.choice.curve
 
     @property
     def chosen(self) -> Chosen:
-        """The rule and the level, and who chose them."""
+        """The rule and the threshold, and who chose them."""
         return Chosen(
             rule=self.rule,
-            level=self.level,
-            level_is="standard deviations of an entry",
-            threshold=self.choice.threshold,
+            threshold=self.threshold,
+            threshold_is="standard deviations of an entry",
+            paper_threshold=self.choice.paper_threshold,
             by="stated" if self.risk_curve is None else "thinning of the release",
             in_words=self.choice.in_words,
         )
@@ -164,12 +164,14 @@ class Estimate(CovarianceEstimate):
         """The correlation that this release would have shown with probability one half."""
         return smallest_detectable_correlation(self.noise)
 
-    def interval(self, level: float = 0.95, *, about: str = "population") -> tuple[Array, Array]:
+    def interval(
+        self, confidence: float = 0.95, *, about: str = "population"
+    ) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the entries.
 
         Parameters
         ----------
-        level : float, default 0.95
+        confidence : float, default 0.95
             The probability that an interval covers its entry.
         about : {"population", "table"}
             Of whom. ``"population"``: the people of whom the rows are a random sample, for rows
@@ -185,7 +187,7 @@ class Estimate(CovarianceEstimate):
         """
         check_choice("about", about, ("population", "table"))
         error = self.standard_error if about == "population" else self._errors(self.noise.of_table)
-        margin = interval_width(level) * error
+        margin = interval_width(confidence) * error
         released = self.release.units.to_own(self.release.matrix)
         return released - margin, released + margin
 
@@ -256,13 +258,13 @@ class Estimate(CovarianceEstimate):
         return self.covariance
 
     def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, level: float
+        self, edges: Edges, first: Places, second: Places, confidence: float
     ) -> TrustedPairs:
         # The noise model is in working units, edges are in the columns' own. The error of the
         # estimated standard deviations is not counted.
         deviation = self.released_deviations
         unit = deviation[first] * deviation[second]
-        margin = interval_width(level) * edges.standard_error
+        margin = interval_width(confidence) * edges.standard_error
         ends = (edges.value - margin) / unit, (edges.value + margin) / unit
         return TrustedPairs(first, second, edges.value / unit, *ends)
 
@@ -281,7 +283,7 @@ class Estimate(CovarianceEstimate):
 def check_options(
     *,
     rule: str | Rule,
-    level: str | float,
+    threshold: str | float,
     gamma: float | None,
     sparse: bool,
     psd: str,
@@ -290,14 +292,14 @@ def check_options(
     check_choice("psd", psd, METHODS)
     if not isinstance(sparse, bool):
         raise ParameterError("sparse must be True or False.")
-    check_level(rule=rule, level=level, gamma=gamma)
+    check_threshold(rule=rule, threshold=threshold, gamma=gamma)
 
 
 def estimate_covariance(
     release: Release,
     *,
     rule: str | Rule = "auto",
-    level: str | float = "thinned",
+    threshold: str | float = "thinned",
     gamma: float | None = None,
     sparse: bool = True,
     psd: str = "sparse",
@@ -306,9 +308,11 @@ def estimate_covariance(
 
     See `dpcov.Release.estimate` for the parameters.
     """
-    check_options(rule=rule, level=level, gamma=gamma, sparse=sparse, psd=psd)
+    check_options(rule=rule, threshold=threshold, gamma=gamma, sparse=sparse, psd=psd)
     noise = NoiseModel.of(release)
-    choice = choose(release.matrix, noise, rule=rule, level=level, gamma=gamma, sparse=sparse)
+    choice = choose(
+        release.matrix, noise, rule=rule, threshold=threshold, gamma=gamma, sparse=sparse
+    )
     shrunk = shrink_entries(release.matrix, noise, choice)
     support = shrunk != 0
     tolerance = _TOLERANCE_IN_NOISE * noise.typical_deviation
@@ -324,7 +328,7 @@ def estimate_covariance(
             NothingDetectableWarning,
             stacklevel=3,
         )
-    options = Options(rule, level, gamma, sparse)
+    options = Options(rule, threshold, gamma, sparse)
     return Estimate(
         release=release,
         covariance=covariance,

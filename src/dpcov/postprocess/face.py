@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_count, check_number
+from dpcov.postprocess.choice import RiskCurve
 from dpcov.postprocess.inference import Edges, TrustedPairs, load_pandas
-from dpcov.postprocess.level import RiskCurve
 from dpcov.postprocess.psd import components
 from dpcov.releases import AnyRelease
 
@@ -39,12 +39,12 @@ class Chosen:
     ----------
     rule : str
         What is done with an entry.
-    level : float
+    threshold : float
         How far it must stand out; infinite when nothing is kept.
-    level_is : str
-        In what the level is measured.
-    threshold : float, optional
-        The level in working units, where there is one for all entries.
+    threshold_is : str
+        In what it is measured.
+    paper_threshold : float, optional
+        The paper's, in working units: one for all entries.
     by : str
         Who chose.
     in_words : str
@@ -52,9 +52,9 @@ class Chosen:
     """
 
     rule: str
-    level: float
-    level_is: str
-    threshold: float | None
+    threshold: float
+    threshold_is: str
+    paper_threshold: float | None
     by: str
     in_words: str
 
@@ -106,7 +106,7 @@ class CovarianceEstimate(ABC):
     @property
     @abstractmethod
     def chosen(self) -> Chosen:
-        """The rule and the level, and who chose them."""
+        """The rule and the threshold, and who chose them."""
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class CovarianceEstimate(ABC):
     @property
     @abstractmethod
     def risk_curve(self) -> RiskCurve | None:
-        """The estimated risk of every rule at every level, when thinning chose."""
+        """The estimated risk of every rule at every threshold, when thinning chose."""
 
     @property
     @abstractmethod
@@ -154,7 +154,7 @@ class CovarianceEstimate(ABC):
         """The largest eigenvalue that noise alone would produce; None without a matrix."""
 
     @abstractmethod
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for what was released."""
 
     @abstractmethod
@@ -174,7 +174,7 @@ class CovarianceEstimate(ABC):
 
     @abstractmethod
     def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, level: float
+        self, edges: Edges, first: Places, second: Places, confidence: float
     ) -> TrustedPairs: ...
 
     @cached_property
@@ -197,14 +197,14 @@ class CovarianceEstimate(ABC):
         edges: Edges = self._found[fdr,]
         return edges
 
-    def trusted_pairs(self, fdr: float = 0.1, level: float = 0.95) -> TrustedPairs:
+    def trusted_pairs(self, fdr: float = 0.1, confidence: float = 0.95) -> TrustedPairs:
         """Return the pairs of `edges` as correlations with intervals, the surest first.
 
         Parameters
         ----------
         fdr : float, default 0.1
             See `edges`.
-        level : float, default 0.95
+        confidence : float, default 0.95
             The probability that an interval covers its correlation. It is less for pairs
             that are on the list because noise made them large.
 
@@ -219,16 +219,16 @@ class CovarianceEstimate(ABC):
         ([0], [3])
         """
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-        level = check_number("level", level, low=0.0, high=1.0)
-        if (fdr, level) not in self._found:
+        confidence = check_number("confidence", confidence, low=0.0, high=1.0)
+        if (fdr, confidence) not in self._found:
             edges = self.edges(fdr)
             place = {name: number for number, name in enumerate(self.columns)}
             first, second = (
                 np.array([place[name] for name in names], dtype=np.intp)
                 for names in (edges.first, edges.second)
             )
-            self._found[fdr, level] = self._find_trusted(edges, first, second, level)
-        pairs: TrustedPairs = self._found[fdr, level]
+            self._found[fdr, confidence] = self._find_trusted(edges, first, second, confidence)
+        pairs: TrustedPairs = self._found[fdr, confidence]
         return pairs
 
     @cached_property

@@ -142,11 +142,11 @@ class TrustedPairs:
         return len(self.first)
 
 
-def interval_width(level: float) -> float:
+def interval_width(confidence: float) -> float:
     """Return how many standard errors an interval reaches to each side."""
     from scipy.special import ndtri
 
-    return float(ndtri(0.5 + check_number("level", level, low=0.0, high=1.0) / 2))
+    return float(ndtri(0.5 + check_number("confidence", confidence, low=0.0, high=1.0) / 2))
 
 
 def find_edges(

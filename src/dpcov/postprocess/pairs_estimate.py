@@ -21,7 +21,8 @@ from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.postprocess.eigenvalues import eigenvalues_by_component
 from dpcov.postprocess.face import Chosen, CovarianceEstimate
 from dpcov.postprocess.inference import Edges, TrustedPairs, interval_width
-from dpcov.postprocess.psd import METHODS, components, repair
+from dpcov.postprocess.pairs_matrix import correlation_matrix
+from dpcov.postprocess.psd import METHODS
 from dpcov.postprocess.sign_correlations import (
     SignCorrelations,
     detectable_correlation,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PairsEstimate", "estimate_pairs"]
 
-_TOLERANCE = 1e-6  # of a correlation: far below any noise
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -80,9 +80,9 @@ class PairsEstimate(CovarianceEstimate):
         """Pairs are kept or not, at a false discovery rate that the caller states."""
         return Chosen(
             rule="keep",
-            level=self.fdr,
-            level_is="false discovery rate",
-            threshold=None,
+            threshold=self.fdr,
+            threshold_is="false discovery rate",
+            paper_threshold=None,
             by="stated",
             in_words=f"fdr={self.fdr:g}",
         )
@@ -209,12 +209,12 @@ class PairsEstimate(CovarianceEstimate):
         """The correlation that this release would have shown with probability one half."""
         return detectable_correlation(self.release)
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the correlations of the released pairs.
 
         Parameters
         ----------
-        level : float, default 0.95
+        confidence : float, default 0.95
             The probability that an interval covers its correlation. A pair that was
             selected among many because it is the largest by chance is covered less often.
 
@@ -224,15 +224,15 @@ class PairsEstimate(CovarianceEstimate):
             In the order of ``release.pairs``.
         """
         # On the scale of the signs, where the noise is; the sine is monotone.
-        margin = interval_width(level) * self._signs.sd
+        margin = interval_width(confidence) * self._signs.sd
         ends = (self._signs.values - margin, self._signs.values + margin)
         low, high = (self._signs.correlations(end) for end in ends)
         return low, high
 
     def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, level: float
+        self, edges: Edges, first: Places, second: Places, confidence: float
     ) -> TrustedPairs:
-        low, high = self.interval(level)
+        low, high = self.interval(confidence)
         size, pairs = len(self.columns), self.release.pairs.astype(np.int64)
         # The pairs of a release are in rising order.
         where = np.searchsorted(pairs[:, 0] * size + pairs[:, 1], first * size + second)
@@ -289,9 +289,7 @@ def estimate_pairs(
     signs = sign_correlations(release)
     _, surest = _test(signs, release.n_columns)
     kept = surest <= fdr
-    correlation = _repaired(
-        _sparse_correlation(release, signs.correlations(signs.values), kept), psd
-    )
+    correlation = correlation_matrix(release, signs.correlations(signs.values), kept, psd)
     deviation = _deviations(release)
     entries = correlation.tocoo()
     entries.data *= deviation[entries.row] * deviation[entries.col]
@@ -312,48 +310,6 @@ def _test(signs: SignCorrelations, n_columns: int) -> tuple[Array, Array]:
     """Return sizes in sd and q-values of the released pairs among all pairs of columns."""
     sizes = np.abs(signs.values) / signs.null_sd
     return sizes, q_values(sizes, n_tests=count_pairs(n_columns))
-
-
-def _sparse_correlation(
-    release: PairsRelease, correlations: Array, kept: npt.NDArray[np.bool_]
-) -> csr_array:
-    from scipy.sparse import coo_array
-
-    size = release.n_columns
-    values = correlations[kept]
-    first, second = release.pairs[kept].astype(np.int64).T
-    everyone = np.arange(size)
-    rows = np.concatenate([everyone, first, second])
-    columns = np.concatenate([everyone, second, first])
-    data = np.concatenate([np.ones(size), values, values])
-    return coo_array((data, (rows, columns)), shape=(size, size)).tocsr()
-
-
-def _repaired(correlation: csr_array, psd: str) -> csr_array:
-    """Make every component positive semi-definite, with ones on the diagonal again."""
-    from scipy.sparse import coo_array
-
-    parts = []
-    touched = np.zeros(correlation.shape[0], dtype=bool)
-    for members in components(correlation):
-        part = correlation[members][:, members].toarray()
-        repaired = repair(part, method=psd, tolerance=_TOLERANCE)
-        if repaired is None:
-            continue
-        deviation = np.sqrt(np.diag(repaired))
-        repaired /= np.outer(deviation, deviation)
-        np.clip(repaired, -1.0, 1.0, out=repaired)  # of rounding errors
-        np.fill_diagonal(repaired, 1.0)
-        row, column = np.nonzero(repaired)
-        parts.append((repaired[row, column], members[row], members[column]))
-        touched[members] = True
-    if not parts:
-        return correlation
-    rest = correlation.tocoo()
-    left = ~touched[rest.row]
-    parts.append((rest.data[left], rest.row[left], rest.col[left]))
-    data, row, column = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return coo_array((data, (row, column)), shape=correlation.shape).tocsr()
 
 
 def _deviations(release: PairsRelease) -> Array:

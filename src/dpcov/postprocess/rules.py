@@ -1,4 +1,4 @@
-"""Thresholding rules: how an entry of a given size is shrunk at a given level.
+"""Thresholding rules: how an entry of a given size is shrunk at a given threshold.
 
 Owns the shrinkage functions. A rule acts on sizes (absolute values in units of the
 entry's own standard deviation) and returns sizes; signs are restored by the caller.
@@ -20,28 +20,28 @@ Array = npt.NDArray[np.float64]
 Rule = Callable[[Array, Array], Array]
 
 _SCAD_A = 3.7  # Fan and Li (2001), section 2
-_LASSO_ETA = 3.0  # Cai and Liu (2011) use η = 4; 3 leaves less bias at our levels
+_LASSO_ETA = 3.0  # Cai and Liu (2011) use η = 4; 3 leaves less bias at our thresholds
 
 
-def _hard(size: Array, level: Array) -> Array:
-    return np.where(size > level, size, 0.0)
+def _hard(size: Array, threshold: Array) -> Array:
+    return np.where(size > threshold, size, 0.0)
 
 
-def _soft(size: Array, level: Array) -> Array:
-    return np.maximum(size - level, 0.0)
+def _soft(size: Array, threshold: Array) -> Array:
+    return np.maximum(size - threshold, 0.0)
 
 
-def _scad(size: Array, level: Array) -> Array:
-    """Fan and Li (2001), equation 2.8: soft near the level, untouched far from it."""
-    middle = ((_SCAD_A - 1) * size - _SCAD_A * level) / (_SCAD_A - 2)
-    inner = np.where(size <= 2 * level, np.maximum(size - level, 0.0), middle)
-    return np.where(size > _SCAD_A * level, size, inner)
+def _scad(size: Array, threshold: Array) -> Array:
+    """Fan and Li (2001), equation 2.8: soft near the threshold, untouched far from it."""
+    middle = ((_SCAD_A - 1) * size - _SCAD_A * threshold) / (_SCAD_A - 2)
+    inner = np.where(size <= 2 * threshold, np.maximum(size - threshold, 0.0), middle)
+    return np.where(size > _SCAD_A * threshold, size, inner)
 
 
-def _adaptive_lasso(size: Array, level: Array) -> Array:
+def _adaptive_lasso(size: Array, threshold: Array) -> Array:
     """Rothman, Levina and Zhu (2009), section 2: |y| − λ^(η+1) |y|^−η, where positive."""
-    above = size > level
-    ratio = np.divide(level, size, out=np.ones_like(size), where=above)
+    above = size > threshold
+    ratio = np.divide(threshold, size, out=np.ones_like(size), where=above)
     return np.where(above, size * (1.0 - ratio ** (_LASSO_ETA + 1)), 0.0)
 
 
@@ -68,9 +68,9 @@ def find_rule(rule: str | Rule) -> tuple[str, Rule]:
     return rule, RULES[rule]
 
 
-def apply_rule(rule: Rule, size: Array, level: Array) -> Array:
+def apply_rule(rule: Rule, size: Array, threshold: Array) -> Array:
     """Shrink sizes, and check what a caller's own rule returns."""
-    shrunk = np.asarray(rule(size, level), dtype=np.float64)
+    shrunk = np.asarray(rule(size, threshold), dtype=np.float64)
     if shrunk.shape != size.shape or not np.all(np.isfinite(shrunk)) or (shrunk < 0).any():
         raise ParameterError(
             "A rule must return one finite, non-negative size for each size it is given."

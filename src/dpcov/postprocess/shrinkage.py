@@ -1,4 +1,4 @@
-"""Shrinkage: a choice of rule and level, applied to all entries off the diagonal.
+"""Shrinkage: a choice of rule and threshold, applied to all entries off the diagonal.
 
 Owns the sparse matrix before it is made positive semi-definite.
 """
@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.postprocess.choice import Choice
 from dpcov.postprocess.empirical_bayes import EmpiricalBayes
-from dpcov.postprocess.level import Choice
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.rules import apply_rule
 from dpcov.postprocess.thinning import signal_edges
@@ -27,7 +27,7 @@ Shrink = Callable[[Array, Array, Array], Array]
 def shrink_entries(matrix: Array, noise: NoiseModel, choice: Choice) -> Array:
     """Return the shrunk matrix: exactly symmetric, with the shrunk variances on its diagonal."""
     result = np.zeros_like(matrix)
-    if np.isfinite(choice.level) or choice.low_rank is not None:
+    if np.isfinite(choice.threshold) or choice.low_rank is not None:
         shrink = _shrinkage(noise, choice)
         for rows in row_blocks(len(matrix)):
             # On and above the diagonal, and mirrored: symmetry is exact.
@@ -35,19 +35,19 @@ def shrink_entries(matrix: Array, noise: NoiseModel, choice: Choice) -> Array:
             deviation = np.sqrt(noise.block(rows, columns))
             taken = 0.0 if choice.low_rank is None else choice.low_rank.block(rows, columns)
             z = (matrix[rows, columns] - taken) / deviation
-            level = _levels(choice, deviation)
+            threshold = _thresholds(choice, deviation)
             signal = noise.signal(rows, columns) / deviation
-            values = np.triu(shrink(z, level, signal) * deviation + taken)
+            values = np.triu(shrink(z, threshold, signal) * deviation + taken)
             result[rows, columns] += values
             result[columns, rows] += np.triu(values, k=1).T
     np.fill_diagonal(result, noise.variances)
     return result
 
 
-def _levels(choice: Choice, deviation: Array) -> Array:
-    if choice.threshold is not None:
-        return choice.threshold / deviation
-    return np.asarray(choice.level)
+def _thresholds(choice: Choice, deviation: Array) -> Array:
+    if choice.paper_threshold is not None:
+        return choice.paper_threshold / deviation
+    return np.asarray(choice.threshold)
 
 
 def _shrinkage(noise: NoiseModel, choice: Choice) -> Shrink:
@@ -55,8 +55,8 @@ def _shrinkage(noise: NoiseModel, choice: Choice) -> Shrink:
     if isinstance(rule, EmpiricalBayes):
         return _posterior_shrinkage(noise, rule)
 
-    def shrink(z: Array, level: Array, signal: Array) -> Array:
-        return np.copysign(apply_rule(rule, np.abs(z), level), z)
+    def shrink(z: Array, threshold: Array, signal: Array) -> Array:
+        return np.copysign(apply_rule(rule, np.abs(z), threshold), z)
 
     return shrink
 
@@ -66,10 +66,10 @@ def _posterior_shrinkage(noise: NoiseModel, prior: EmpiricalBayes) -> Shrink:
     borders = signal_edges(noise)
     tables = [prior.posterior_mean(_TABLE, group) for group in range(len(borders) + 1)]
 
-    def shrink(z: Array, level: Array, signal: Array) -> Array:
+    def shrink(z: Array, threshold: Array, signal: Array) -> Array:
         size = np.abs(z)
-        fitted = np.where(size > level, z, 0.0)
-        near = np.nonzero((size > level) & (size < _TABLE[-1]))
+        fitted = np.where(size > threshold, z, 0.0)
+        near = np.nonzero((size > threshold) & (size < _TABLE[-1]))
         group = np.searchsorted(borders, signal[near])
         for number, table in enumerate(tables):
             here = tuple(axis[group == number] for axis in near)

@@ -3,8 +3,8 @@
 Owns the split and the estimate of risk. With W standard normal, y₁ = y + α √v W and
 y₂ = y − √v W / α are independent when y is Gaussian with variance v, and both have the
 mean of y. So Σ v (t(z₁)² − 2 t(z₁) z₂), in units of each entry's own sd, is an unbiased
-estimate, up to a constant, of the squared error of any rule t applied to y₁: level and
-rule can be chosen with no privacy cost. All rules at all levels follow from one pass
+estimate, up to a constant, of the squared error of any rule t applied to y₁: threshold and
+rule can be chosen with no privacy cost. All rules at all thresholds follow from one pass
 that bins z₁. A part L that is taken out of y₁ first, and put back afterwards, is judged with
 them: (L + t)² − 2 (L + t) y₂ is L² − 2 L y₂ plus t² − 2 t (y₂ − L).
 

@@ -16,11 +16,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from dpcov.bisection import smallest_safe
 from dpcov.parameters import check_count, check_number
-from dpcov.privacy.gaussian import gaussian_delta, gaussian_scale
+from dpcov.privacy.gaussian import gaussian_delta
 
-__all__ = ["LARGEST_RANGE", "MOST_ROUNDS", "adaptive_delta", "adaptive_scale"]
+__all__ = ["LARGEST_RANGE", "MOST_ROUNDS", "adaptive_delta"]
 
 _BINS = 64
 # Five hundred correctly rounded operations: those of four rounds. More rounds, more of it.
@@ -74,45 +73,6 @@ def adaptive_delta(
         probability * _signed_delta(epsilon - loss, multiplier) for loss, probability in losses
     )
     return min(1.0, total * (1 + _UP * math.ceil(rounds / _ROUNDS_OF_UP)))
-
-
-def adaptive_scale(
-    *, epsilon: float, delta: float, selections: int, selection_range: float
-) -> float:
-    """Return the smallest noise multiplier that keeps (epsilon, delta) beside selections.
-
-    Notes
-    -----
-    Claim P13. The upper end of a bracket at which `adaptive_delta` was at most `delta`.
-
-    Examples
-    --------
-    >>> alone = adaptive_scale(epsilon=1.0, delta=1e-5, selections=0, selection_range=0.1)
-    >>> beside = adaptive_scale(epsilon=1.0, delta=1e-5, selections=1, selection_range=0.1)
-    >>> round(alone, 3), round(beside, 3)
-    (3.731, 3.815)
-    """
-    if selections == 0:
-        return gaussian_scale(epsilon=epsilon, delta=delta)
-    epsilon = check_number("epsilon", epsilon, low=0.0, high=1e6, open_high=False)
-    delta = check_number("delta", delta, low=1e-300, high=1.0, open_low=False)
-    return _smallest_multiplier(epsilon, delta, selections, selection_range)
-
-
-@lru_cache(maxsize=128)
-def _smallest_multiplier(
-    epsilon: float, delta: float, selections: int, selection_range: float
-) -> float:
-    ranges = (selection_range,) * selections
-
-    def is_safe(multiplier: float) -> bool:
-        return adaptive_delta(epsilon=epsilon, multiplier=multiplier, ranges=ranges) <= delta
-
-    return smallest_safe(
-        is_safe,
-        start=1.0,
-        otherwise="The selections alone cost more than this promise; give them a smaller share.",
-    )
 
 
 @lru_cache(maxsize=128)

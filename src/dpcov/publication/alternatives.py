@@ -71,6 +71,6 @@ def risk(estimate: AnyEstimate) -> str:
     curve = estimate.risk_curve
     rules = "" if curve is None else f" of {len(curve.risk)} rules"
     return (
-        f"Curves of the estimated squared error{rules} against the level. Chosen: "
+        f"Curves of the estimated squared error{rules} against the threshold. Chosen: "
         f"{estimate.chosen.in_words}."
     )

@@ -43,7 +43,7 @@ __all__ = [
 CARD_FORMAT = "dpcov release card"
 CARD_VERSION = 5
 INFINITE = "infinite"
-"""A level for which JSON has no number."""
+"""A threshold for which JSON has no number."""
 
 
 def make_card(
@@ -197,9 +197,9 @@ def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
     return {
         "rule": chosen.rule,
         # Infinite when nothing is kept, which JSON has no number for.
-        "level": chosen.level if math.isfinite(chosen.level) else None,
-        "level_is": chosen.level_is,
-        "threshold": chosen.threshold,
+        "threshold": chosen.threshold if math.isfinite(chosen.threshold) else None,
+        "threshold_is": chosen.threshold_is,
+        "paper_threshold": chosen.paper_threshold,
         "chosen_by": chosen.by,
         "pairs_kept": estimate.pairs_kept,
         "options": _options(estimate),

@@ -25,8 +25,8 @@ _DERIVED = {
     "guarantee.factor",
     "guarantee.attack.power",
     "mechanism.events[].share",
-    "estimate.level",
     "estimate.threshold",
+    "estimate.paper_threshold",
     "estimate.smallest_detectable_correlation",
 }
 _SENTENCES = {

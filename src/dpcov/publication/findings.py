@@ -44,7 +44,7 @@ class Findings:
         All pairs that can be trusted, in units of correlation.
     rows : tuple of PairRow
         The surest of them.
-    unit : {"covariance", "correlation"}
+    quantity : {"covariance", "correlation"}
         What the values of the rows are.
     """
 
@@ -53,7 +53,7 @@ class Findings:
     fdr: float
     pairs: TrustedPairs
     rows: tuple[PairRow, ...]
-    unit: str
+    quantity: str
 
     @property
     def at_one(self) -> bool:
@@ -82,7 +82,7 @@ def find(estimate: AnyEstimate, fdr: float) -> Findings:
         fdr=fdr,
         pairs=pairs,
         rows=rows,
-        unit="correlation" if correlations_only else "covariance",
+        quantity="correlation" if correlations_only else "covariance",
     )
 
 

@@ -28,7 +28,7 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _WORDS = ("name", "curator", "description", "date")
 _LONGEST_VERSION = 40
 _LONGEST_RULE = 200
-_FROM_RELEASE = ("level_is", "costs_privacy")
+_FROM_RELEASE = ("threshold_is", "costs_privacy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +108,8 @@ def _estimate(
     if options is None:
         return None
     stated = dict(options)
-    if stated.get("level") == INFINITE:
-        stated["level"] = math.inf
+    if stated.get("threshold") == INFINITE:
+        stated["threshold"] = math.inf
     return release.estimate(psd=psd, **stated)
 
 
@@ -130,7 +130,7 @@ def _check_own_rule(asked: Mapping[str, Any], other: Mapping[str, Any], n_column
     """Refuse what no estimate with a rule of the curator's own says of itself."""
     derived = {name: other[name] for name in _FROM_RELEASE}
     detectable = "smallest_detectable_correlation"
-    kept, level, threshold = asked["pairs_kept"], asked["level"], asked["threshold"]
+    kept, thresholds = asked["pairs_kept"], (asked["threshold"], asked["paper_threshold"])
     if (
         list(asked) != list(other)
         or other["rule"] == "keep"  # of pairs, which have no rules
@@ -140,12 +140,12 @@ def _check_own_rule(asked: Mapping[str, Any], other: Mapping[str, Any], n_column
         or asked["psd"] not in METHODS
         or asked["chosen_by"] not in ("stated", "thinning of the release")
         or not (type(kept) is int and 0 <= kept <= n_columns * (n_columns - 1) // 2)
-        or any(not _is_level(number) for number in (level, threshold))
+        or any(not _is_threshold(number) for number in thresholds)
     ):
         raise FolderError("card.json was altered: its estimate is none that dpcov makes.")
 
 
-def _is_level(number: object) -> bool:
+def _is_threshold(number: object) -> bool:
     return number is None or (type(number) is float and 0 <= number < math.inf)
 
 

@@ -17,10 +17,12 @@ from dpcov.errors import CorruptFileError
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP, event_from_dict, event_to_dict
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.learned import Clipping, Learned
+from dpcov.releases.noise_scale import NoiseScale
 from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease, Variances
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
+from dpcov.releases.provenance import Provenance
 from dpcov.releases.published import Published
-from dpcov.releases.release import NoiseScale, Provenance, Release
+from dpcov.releases.release import Release
 
 __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_moments", "write_pairs"]
 

@@ -8,7 +8,6 @@ is computed as the mechanism does it, so only the rounding of floats is allowed 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -32,24 +31,11 @@ from dpcov.privacy import (
 )
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import zcdp_budget
-from dpcov.releases.learned import (
-    EXCESS_REACH,
-    MOST_TAIL,
-    RADIUS_NOISE,
-    RADIUS_STEPS,
-    RADIUS_TAIL,
-    Known,
-    Learned,
-)
+from dpcov.releases.learned_payment import COUNTS, check_learned, learning_steps
+from dpcov.releases.noise_scale import NoiseScale, cap_noise
 from dpcov.releases.pairs import PairsRelease
-from dpcov.releases.release import (
-    LOCAL_CAP,
-    LOCAL_GAUSSIAN,
-    SECOND_MOMENT,
-    NoiseScale,
-    Release,
-    cap_noise,
-)
+from dpcov.releases.provenance import LOCAL_CAP, LOCAL_GAUSSIAN, SECOND_MOMENT
+from dpcov.releases.release import Release
 
 __all__ = ["check_moments_are_paid", "check_pairs_are_paid"]
 
@@ -59,7 +45,6 @@ _ARITHMETIC = 1e-10
 _ROUNDING = 2.0**-46
 _LOGARITHMS = 1e-9  # another machine's logarithms, in the constants of a cap
 _SMALLEST_PART = 0.9e-6  # the smallest share of a step
-_COUNTS = 1e-6  # scales of integer noise are rounded up
 Kind = TypeVar("Kind", Gaussian, Selection, Pure)
 
 
@@ -213,7 +198,7 @@ def _check_spends_all(release: Release) -> None:
     costs = sum(_costs(release.provenance.events))
     if isinstance(promise, ApproxDP):
         whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta) ** -2
-        if costs < whole * (1 - _COUNTS):
+        if costs < whole * (1 - COUNTS):
             raise CorruptFileError("its events are not those of its origin")
 
 
@@ -226,88 +211,12 @@ def _check_dense_events(release: Release) -> Gaussian:
         if (release.factor, release.factor_error) != (1.0, 0.0):
             raise CorruptFileError("its factor is not that of its origin")
     else:
-        for name in _learning_steps(learned):
-            event = _next(left, name, Gaussian)
-            if name in ("beyond", "clipping"):
-                _check_learned_noise(event, release, learned)
-        _check_limits(release, learned)
-        _check_wanted(release, learned)
-        _check_factor(release, learned)
+        steps = {name: _next(left, name, Gaussian) for name in learning_steps(learned)}
+        check_learned(release, learned, steps)
     moments = _next(left, "moments", Gaussian)
     if left or not _can_be_noise(release.provenance.events):
         raise CorruptFileError("its events are not those of its origin")
     return moments
-
-
-def _learning_steps(learned: Learned) -> list[str]:
-    """Return which steps learn what is not stated, in order."""
-    center, scale = (
-        bool((known != Known.STATED).any()) for known in (learned.known_center, learned.known_scale)
-    )
-    steps = {
-        "range": center or scale,
-        "center": center,
-        "limit": center or scale,
-        "mean": center,
-        "scale": scale,
-    }
-    return [*(name for name, taken in steps.items() if taken), "beyond", "radius", "clipping"]
-
-
-def _check_learned_noise(event: Gaussian, release: Release, learned: Learned) -> None:
-    """Compare the noise of shares beyond limits, or of clipped rows, with that of its event."""
-    made, clipping = release.provenance, learned.clipping
-    moved = made.rows_per_unit * event.multiplier / release.n_rows
-    reach = EXCESS_REACH * made.row_norm**2  # how far an excess is measured
-    expected = (
-        {"beyond_error": (learned.beyond_error, math.sqrt(release.n_columns) * moved)}
-        if event.name == "beyond"
-        else {
-            "share_error": (clipping.share_error, math.sqrt(2) * moved),
-            "excess_error": (clipping.excess_error, math.sqrt(2) * moved * reach),
-        }
-    )
-    for stated, computed in expected.values():
-        if not math.isclose(stated, computed, rel_tol=_COUNTS):
-            raise CorruptFileError("its noise is not that of its events")
-
-
-def _check_limits(release: Release, learned: Learned) -> None:
-    """Refuse limits beside the center: a center is learned within them, or stated within bounds."""
-    center = release.units.center
-    if not ((learned.lower <= center) & (center <= learned.upper)).all():
-        raise CorruptFileError("its limits are not those of its origin")
-
-
-def _check_wanted(release: Release, learned: Learned) -> None:
-    """Compare the share of rows that should be clipped with what public facts ask for."""
-    made = release.provenance
-    multipliers = {
-        event.name: event.multiplier for event in made.events if isinstance(event, Gaussian)
-    }
-    per_row = made.rows_per_unit / release.n_rows
-    best = RADIUS_TAIL * multipliers["moments"] * release.n_columns * per_row
-    noise = multipliers["radius"] * math.sqrt(RADIUS_STEPS) * per_row
-    wanted = min(MOST_TAIL, max(best, RADIUS_NOISE * noise))
-    if not math.isclose(learned.clipping.wanted, wanted, rel_tol=_COUNTS):
-        raise CorruptFileError("its clipping is not that of its origin")
-
-
-def _check_factor(release: Release, learned: Learned) -> None:
-    """Make up for clipping again, from what is stated."""
-    plain = replace(
-        release,
-        matrix=release.matrix / release.factor,
-        learned=None,
-        factor=1.0,
-        factor_error=0.0,
-    )
-    again = plain.lengthened(learned)
-    if not (
-        math.isclose(again.factor, release.factor, rel_tol=_COUNTS)
-        and math.isclose(again.factor_error, release.factor_error, rel_tol=_COUNTS)
-    ):
-        raise CorruptFileError("its factor is not that of its origin")
 
 
 def _can_be_noise(events: tuple[Event, ...]) -> bool:
@@ -331,8 +240,8 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
         rows=made.rows_per_unit,
     )
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
-    step = grid.unit**2 / release.n_rows * release.factor
-    mean_step = grid.unit / (grid.constant * release.n_rows) if grid.constant else 0.0
+    step = grid.step**2 / release.n_rows * release.factor
+    mean_step = grid.step / (grid.constant * release.n_rows) if grid.constant else 0.0
     return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
 
 

@@ -6,156 +6,30 @@ is safe to save, send and print. It never sees raw rows.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
-from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.privacy import ApproxDP, Cap, Event, PureDP
+from dpcov.parameters import check_number
 from dpcov.releases.learned import Learned
-from dpcov.releases.published import (
-    ROUNDED_GAUSSIAN,
-    NoiseFact,
-    Particulars,
-    Published,
-    check_events,
-    state_domain,
-)
+from dpcov.releases.noise_scale import NoiseScale
+from dpcov.releases.provenance import LOCAL_CAP, Provenance
+from dpcov.releases.published import ROUNDED_GAUSSIAN, NoiseFact, Particulars, Published
 from dpcov.releases.saturation import BoundInUse, bound_in_use
-from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
+from dpcov.releases.sizes import check_scale, check_sizes
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
     from dpcov.postprocess.rules import Rule
 
-__all__ = [
-    "LOCAL_CAP",
-    "LOCAL_GAUSSIAN",
-    "SECOND_MOMENT",
-    "NoiseScale",
-    "Provenance",
-    "Release",
-    "cap_noise",
-]
+__all__ = ["Release"]
 
-SECOND_MOMENT = "second moment, rounded Gaussian"
-"""The name of the mechanism that releases all second moments."""
-LOCAL_CAP = "local reports, cap"
-LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
-"""The names of the mechanisms of the local model."""
-_MOST_BITS = 64  # far beyond any grid
 GROWING = "variance for each unit of the two variances"
 """How noise that grows with what is measured is stated."""
-CENTERS = ("public", "private")
-"""What second moments are about."""
-
-
-@dataclass(frozen=True)
-class NoiseScale:
-    """Standard deviation of the noise of an entry, in the units of the matrix.
-
-    Parameters
-    ----------
-    off_diagonal, diagonal : float
-        The sd where nothing is to be seen.
-    signal : float, default 0
-        How the noise grows with what is measured: an entry between columns of variances
-        a and b has signal · (a + b) more variance, and one on the diagonal 4 · signal · a.
-        Additive noise has none; the seeds of `dpcov.local` do.
-    mean : float, default 0
-        The sd of the noise of a released mean. Taking noisy means l and m out of an entry
-        adds mean² (l² + m²) to its variance.
-    """
-
-    off_diagonal: float
-    diagonal: float
-    signal: float = 0.0
-    mean: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("off_diagonal", "diagonal"):
-            scale = check_scale(f"{name} noise scale", getattr(self, name))
-            object.__setattr__(self, name, scale)
-        for name in ("signal", "mean"):
-            scale = check_scale(name, getattr(self, name), or_zero=True)
-            object.__setattr__(self, name, scale)
-
-
-def cap_noise(cap: Cap, *, row_norm: float, n_rows: int) -> NoiseScale:
-    """Return the noise of the average of cap reports.
-
-    Examples
-    --------
-    >>> from dpcov.privacy import calibrate_cap
-    >>> noise = cap_noise(calibrate_cap(epsilon=1.0, n_columns=2), row_norm=1.0, n_rows=10_000)
-    >>> round(noise.off_diagonal, 4)
-    0.0174
-    """
-    unit = row_norm**2
-    sd = unit / (cap.gain * math.sqrt(n_rows))
-    return NoiseScale(sd, math.sqrt(2) * sd, unit * cap.signal / n_rows)
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """How a release was made. Every field is public.
-
-    Parameters
-    ----------
-    version : str
-        The version of dpcov.
-    mechanism : str
-        The name of the mechanism.
-    row_norm : float
-        The norm to which rows were clipped.
-    bits : int
-        Rows were quantized to multiples of row_norm / 2^bits.
-    calibrated_for : ApproxDP or PureDP
-        The promise for which the noise was calibrated, neighboring relation included; among
-        complete tables only, if `missing` says that others are refused.
-    cap : Cap, optional
-        The constants of the mechanism, for cap reports and for them alone.
-    center : {"public", "private"}
-        Moments about stated centers, or about a mean that was released with them.
-    constant : int, default 0
-        For a private center: the constant cell of a row on the grid.
-    missing : Missing
-        What was done with missing cells.
-    rows_per_unit : int, default 1
-        How many rows of each privacy unit were used at most.
-    events : tuple of Event
-        What was done that costs privacy, in order.
-    """
-
-    version: str
-    mechanism: str
-    row_norm: float
-    bits: int
-    calibrated_for: ApproxDP | PureDP
-    cap: Cap | None = None
-    center: str = "public"
-    constant: int = 0
-    missing: Missing = Missing.REFUSE
-    rows_per_unit: int = 1
-    events: tuple[Event, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_norm("row_norm", self.row_norm)
-        check_count("bits", self.bits, low=1, high=_MOST_BITS)
-        object.__setattr__(self, "missing", Missing.parse(self.missing))
-        check_choice("center", self.center, CENTERS)
-        check_count("constant", self.constant, low=0)
-        check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
-        if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
-            raise ParameterError("version and mechanism must be strings.")
-        check_events(self.events)
-        state_domain(self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -273,31 +147,6 @@ class Release(Published):
         """
         return None if self.learned is None else (self.learned.lower, self.learned.upper)
 
-    def lengthened(self, learned: Learned) -> Release:
-        """Return the release with what clipping took away made up for. Costs no privacy.
-
-        Clipped rows have a mean squared norm that is too small by a known excess. All moments
-        are multiplied by one factor, which is right where rows of all lengths have alike
-        directions; `NoiseModel` allows for the rest.
-        """
-        excess, error = learned.clipping.likely_excess(self.provenance.row_norm)
-        found = float(np.trace(self.matrix))
-        found += 0.0 if self.mean is None else float(self.mean @ self.mean)
-        whole = max(found, excess, error)
-        factor, noise = 1 + excess / whole, self.noise_scale
-        return replace(
-            self,
-            matrix=self.matrix * factor,
-            noise_scale=replace(
-                noise,
-                off_diagonal=noise.off_diagonal * factor,
-                diagonal=noise.diagonal * factor,
-            ),
-            learned=learned,
-            factor=factor,
-            factor_error=error / whole,
-        )
-
     @property
     def location(self) -> npt.NDArray[np.float64]:
         """The center of each column, in its own units: as stated, or the noisy mean."""
@@ -349,7 +198,7 @@ class Release(Published):
         self,
         *,
         rule: str | Rule = "auto",
-        level: str | float = "thinned",
+        threshold: str | float = "thinned",
         gamma: float | None = None,
         sparse: bool = True,
         psd: str = "sparse",
@@ -362,17 +211,17 @@ class Release(Published):
             How entries off the diagonal are shrunk: ``"hard"``, ``"soft"``, ``"scad"``,
             ``"adaptive-lasso"`` or ``"empirical-bayes"``, one by one; or ``"low-rank"``, by a
             few factors that relate all columns, and the rest by ``"empirical-bayes"``.
-            ``"auto"`` lets the rules compete when `level` is ``"thinned"``, and is ``"hard"``
-            otherwise. Your own function takes sizes and a level, both in standard
+            ``"auto"`` lets the rules compete when `threshold` is ``"thinned"``, and is ``"hard"``
+            otherwise. Your own function takes sizes and a threshold, both in standard
             deviations, and returns the shrunk sizes.
-        level : {"thinned", "cai-liu", "paper"} or float
+        threshold : {"thinned", "cai-liu", "paper"} or float
             How far an entry must stand out to be kept: chosen from the release alone by
             thinning; Cai and Liu's 2 √(log p) standard deviations; the paper's threshold,
             with `gamma`; or a number of standard deviations.
         gamma : float, optional
-            The paper's γ, for ``level="paper"``.
+            The paper's γ, for ``threshold="paper"``.
         sparse : bool, default True
-            Whether thinning must choose a level of at least 1.5, which leaves few entries.
+            Whether thinning must choose a threshold of at least 1.5, which leaves few entries.
             Where more than half of the pairs are kept even so, there is little to be sparse
             about: then ``"low-rank"``, which has no zeros, competes as well, and what is
             sparse is the rest. If not, dense answers compete in any case.
@@ -401,7 +250,7 @@ class Release(Published):
         from dpcov.postprocess.estimate import estimate_covariance
 
         return estimate_covariance(
-            self, rule=rule, level=level, gamma=gamma, sparse=sparse, psd=psd
+            self, rule=rule, threshold=threshold, gamma=gamma, sparse=sparse, psd=psd
         )
 
     @classmethod

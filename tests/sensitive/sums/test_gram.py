@@ -124,7 +124,7 @@ def test_a_block_in_slices_is_the_sum_of_its_rows_one_by_one(monkeypatch, kind, 
 @pytest.mark.parametrize(
     "planted",
     [
-        "np.trunc((block[part] / self._grid.unit).clip(-(2.0**24), 2.0**24), out=cells)",
+        "np.trunc((block[part] / self._grid.step).clip(-(2.0**24), 2.0**24), out=cells)",
         "np.trunc(1.001 * cells, out=cells)",
         "cells[-1] = cells[0]",
     ],

@@ -177,7 +177,7 @@ def test_replacing_a_row_moves_the_squares_no_further_than_claimed(table, row, p
 @pytest.mark.claim("P10")
 def test_the_claimed_distance_of_squares_is_nearly_attained():
     # Rows that spend their norm on as many cells at the bound as it allows, on other columns.
-    bound = SQUARES.cell_bound * SQUARES.grid.unit
+    bound = SQUARES.cell_bound * SQUARES.grid.step
     count = int((SQUARES.grid.row_norm / bound) ** 2)
     table = np.zeros((1, 2 * count))
     table[0, :count] = bound
@@ -190,7 +190,7 @@ def test_the_claimed_distance_of_squares_is_nearly_attained():
 
 def test_without_clipping_the_squares_would_move_further(monkeypatch):
     def quantize(rows, grid, missing, out):
-        out[:] = np.trunc(rows / grid.unit)
+        out[:] = np.trunc(rows / grid.step)
 
     monkeypatch.setattr(signs, "quantize_rows", quantize)
     monkeypatch.setattr(np, "clip", lambda values, *_, out: values)
@@ -202,7 +202,7 @@ def test_differences_have_the_variance_of_rows():
     table = np.random.default_rng(0).normal(scale=0.3, size=(20_000, 2)) + 5
     grid = Grid(row_norm=4.0, bits=20)
     result = sums(table, squares=Squares(grid, 1 << 20))
-    assert result.squares * grid.unit**2 / result.n_terms == pytest.approx([0.09] * 2, rel=0.05)
+    assert result.squares * grid.step**2 / result.n_terms == pytest.approx([0.09] * 2, rel=0.05)
 
 
 def test_ties_and_constant_columns_have_no_sign():

@@ -1,8 +1,6 @@
 """AnnData, where anndata is installed: it holds pandas back, so the tests do not ask for it."""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +10,7 @@ import scipy.sparse
 from dpcov.errors import InputError, MissingExtraError, MissingValueError
 from dpcov.sensitive.tables import is_streamed, open_table
 from dpcov.sensitive.tables.description import ColumnType, describe_table
+from sensitive.tables.memory import megabytes_to_read, needs_linux
 
 ROWS = np.random.default_rng(0).poisson(0.4, size=(101, 3)).astype(np.float32)
 WHO = np.random.default_rng(1).choice(["ann", "bob", "cid"], 101)
@@ -152,27 +151,13 @@ def test_a_broken_file_is_refused(keep, anndata, tmp_path):
     assert caught.value.__context__ is None
 
 
-PEAK = """
-import pathlib, re, sys, warnings
-warnings.simplefilter("ignore")
-import anndata
-from dpcov.sensitive.tables import open_table
-def peak():
-    status = pathlib.Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\\s*(\\d+)", status).group(1)) / 1024
-before = peak()
-for block in open_table(sys.argv[1]).blocks(4096): pass
-print(peak() - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@needs_linux
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_memory_does_not_grow_with_the_matrix_in_a_file(kind, anndata, tmp_path):
     def megabytes(rows):
         matrix = np.random.default_rng(0).random((rows, 100), dtype=np.float32)
         made = anndata.AnnData(matrix if kind == "dense" else scipy.sparse.csr_matrix(matrix))
         path = write(made, tmp_path)
-        return float(subprocess.check_output([sys.executable, "-c", PEAK, path], text=True))
+        return megabytes_to_read(path, "anndata")
 
     assert megabytes(200_000) - megabytes(50_000) < 30, "the rows between have 57 MB or more"

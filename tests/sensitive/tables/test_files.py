@@ -1,6 +1,5 @@
 import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import dpcov
 from dpcov.errors import InputError, MissingExtraError
 from dpcov.sensitive.tables import open_table
+from sensitive.tables.memory import megabytes_to_read, needs_linux
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
 NAMES = ["a", "b", "c"]
@@ -360,20 +360,7 @@ def test_every_number_type_is_read_from_parquet_as_from_memory(tmp_path, make):
     assert read(table)[0, 0] == 2.0**53
 
 
-PEAK = """
-import pathlib, re, sys
-import pyarrow.parquet
-from dpcov.sensitive.tables import open_table
-def peak():
-    status = pathlib.Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\\s*(\\d+)", status).group(1)) / 1024
-before = peak()
-for block in open_table(sys.argv[1]).blocks(4096): pass
-print(peak() - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@needs_linux
 @pytest.mark.parametrize("kind", ["parquet", "npy", "npy, by columns"])
 def test_memory_does_not_grow_with_the_rows_of_a_file(kind, tmp_path):
     def megabytes(rows):
@@ -382,7 +369,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(kind, tmp_path):
             pq.write_table(table_of(rows, list("abcdefghij")), path, row_group_size=len(rows))
         else:
             np.save(path, np.asfortranarray(rows) if "columns" in kind else rows)
-        return float(subprocess.check_output([sys.executable, "-c", PEAK, path], text=True))
+        return megabytes_to_read(path, "pyarrow.parquet")
 
     rows = np.random.default_rng(0).normal(size=(1_000_000, 10))
     assert megabytes(rows) - megabytes(rows[:200_000]) < 30, "the rows between have 61 MB"

@@ -38,7 +38,7 @@ def quantize_rows(
     """
     # Overflow and underflow are meant, and a warning about them would be about the data.
     with np.errstate(all="ignore"):
-        np.multiply(rows, 1.0 / grid.unit, out=out, dtype=np.float64, casting="unsafe")
+        np.multiply(rows, 1.0 / grid.step, out=out, dtype=np.float64, casting="unsafe")
         np.trunc(out, out=out)
         squared = _squared_norms(out)
         if squared.max(initial=0.0) <= grid.squared_norm:
@@ -115,7 +115,7 @@ def _quantize_hard_rows(
     have a norm of 0 in the answer.
     """
     cells = _finite_cells(rows, missing)
-    whole = np.trunc(cells * (1.0 / grid.unit))
+    whole = np.trunc(cells * (1.0 / grid.step))
     squared = _squared_norms(whole)
     far = np.flatnonzero(~(squared < _EXACT))
     if len(far):

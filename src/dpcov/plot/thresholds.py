@@ -1,6 +1,6 @@
-"""The risk curve: how the rule and the level of an estimate were chosen.
+"""The risk curve: how the rule and the threshold of an estimate were chosen.
 
-Owns how the competition of `dpcov.postprocess.level` looks.
+Owns how the competition of `dpcov.postprocess.choice` looks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 
 
 def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
-    """Draw the estimated risk of every rule at every level, and mark the chosen one.
+    """Draw the estimated risk of every rule at every threshold, and mark the chosen one.
 
     Parameters
     ----------
     estimate : Estimate
-        Its level must have been chosen by thinning, which is the default.
+        Its threshold must have been chosen by thinning, which is the default.
     ax : matplotlib Axes, optional
         Where; the current axes by default.
 
@@ -44,31 +44,31 @@ def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
     >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
     >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
     >>> risk(estimate, Figure().subplots()).get_xlabel()
-    'level, in standard deviations of an entry'
+    'threshold, in standard deviations of an entry'
     """
     check_estimate(estimate)
     curve, chosen = estimate.risk_curve, estimate.chosen
     if curve is None:
         raise ParameterError(
-            "A risk curve needs a level chosen by thinning from two columns or more; this "
-            "estimate has none. Use release.estimate(level='thinned'), of a release of all "
+            "A risk curve needs a threshold chosen by thinning from two columns or more; this "
+            "estimate has none. Use release.estimate(threshold='thinned'), of a release of all "
             "second moments."
         )
     ax = find_axes(ax)
     ax.axhline(0, color=GRAY, linewidth=0.8)
     for number, (name, values) in enumerate(curve.risk.items()):
         ax.plot(
-            curve.levels,
+            curve.thresholds,
             values,
             color=_COLORS[number % len(_COLORS)],
             linestyle=_STYLES[number % len(_STYLES)],
             linewidth=2.4 if name == chosen.rule else 1.4,
             label=name.replace("-", " "),
         )
-    ax.axvline(chosen.level, color=text_color(), linewidth=0.8, linestyle=":")
+    ax.axvline(chosen.threshold, color=text_color(), linewidth=0.8, linestyle=":")
     ax.plot(
-        [chosen.level],
-        [np.interp(chosen.level, curve.levels, curve.risk[chosen.rule])],
+        [chosen.threshold],
+        [np.interp(chosen.threshold, curve.thresholds, curve.risk[chosen.rule])],
         color=text_color(),
         marker="o",
         markersize=7,
@@ -76,7 +76,7 @@ def risk(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
         label=f"chosen: {chosen.in_words}",
     )
     ax.set_ylim(*_window(curve))
-    ax.set_xlabel("level, in standard deviations of an entry")
+    ax.set_xlabel("threshold, in standard deviations of an entry")
     scaled = "" if estimate.release.units.is_plain else ",\ncolumns scaled as in the release"
     ax.set_ylabel(f"squared error,\nless that of the diagonal alone{scaled}")
     ax.legend(

@@ -1,6 +1,6 @@
-"""The choice of rule and level: how entries off the diagonal are shrunk.
+"""The choice of rule and threshold: how entries off the diagonal are shrunk.
 
-Owns the competition. The level is how many standard deviations an entry must stand out
+Owns the competition. The threshold is how many standard deviations an entry must stand out
 to be kept: chosen from the release by thinning, from Cai and Liu's formula, from the
 paper's, or as the caller says.
 """
@@ -30,12 +30,12 @@ from dpcov.postprocess.thinning import (
     thin,
 )
 
-__all__ = ["EMPIRICAL_BAYES", "LOW_RANK", "Choice", "RiskCurve", "check_level", "choose"]
+__all__ = ["EMPIRICAL_BAYES", "LOW_RANK", "Choice", "RiskCurve", "check_threshold", "choose"]
 
 EMPIRICAL_BAYES = "empirical-bayes"
 LOW_RANK = "low-rank"
 _LEARNED = (EMPIRICAL_BAYES, LOW_RANK)
-_NAMED_LEVELS = ("thinned", "cai-liu", "paper")
+_NAMED_THRESHOLDS = ("thinned", "cai-liu", "paper")
 _STEP = 0.05
 # A sparse answer keeps an unrelated pair with probability 0.13 at most.
 _LOWEST_SPARSE = 1.5
@@ -52,19 +52,19 @@ Fit = Callable[[BinnedEntries, float], Array]
 
 @dataclass(frozen=True, eq=False)
 class RiskCurve:
-    """The estimated squared error of every rule at every level, from thinning.
+    """The estimated squared error of every rule at every threshold, from thinning.
 
     Parameters
     ----------
-    levels : ndarray
-        Levels, in standard deviations of an entry.
+    thresholds : ndarray
+        Thresholds, in standard deviations of an entry.
     risk : mapping of str to ndarray
         For each rule, the estimated squared error of the entries above the diagonal, less
-        that of the diagonal alone: negative is better than keeping nothing. The level of
+        that of the diagonal alone: negative is better than keeping nothing. The threshold of
         ``"low-rank"``, where it competed, is that of the rest.
     """
 
-    levels: Array
+    thresholds: Array
     risk: Mapping[str, Array]
 
 
@@ -76,13 +76,13 @@ class Choice:
     ----------
     rule : str
         The name of the rule.
-    level : float
+    threshold : float
         In standard deviations of an entry; infinite when nothing is kept.
     shrink : Rule or EmpiricalBayes
         What is applied to the entries that are kept.
-    threshold : float, optional
-        The level in the units of the matrix, for ``level="paper"``, which does not
-        standardize the entries.
+    paper_threshold : float, optional
+        In the units of the matrix, for ``threshold="paper"``, which does not standardize the
+        entries.
     curve : RiskCurve, optional
         The risk curve, when the choice was made by thinning.
     low_rank : LowRank, optional
@@ -90,22 +90,26 @@ class Choice:
     """
 
     rule: str
-    level: float
+    threshold: float
     shrink: Rule | EmpiricalBayes
-    threshold: float | None = None
+    paper_threshold: float | None = None
     curve: RiskCurve | None = None
     low_rank: LowRank | None = None
 
     @property
     def in_words(self) -> str:
-        """The rule and its level, or that nothing is kept."""
+        """The rule and its threshold, or that nothing is kept."""
         if self.low_rank is not None:
             rank = self.low_rank.rank
             words = f"low rank of {rank} factor{'' if rank == 1 else 's'}"
-            return words if math.isinf(self.level) else f"{words}, the rest at {self.level:.2f} sd"
-        if math.isinf(self.level):
+            return (
+                words
+                if math.isinf(self.threshold)
+                else f"{words}, the rest at {self.threshold:.2f} sd"
+            )
+        if math.isinf(self.threshold):
             return "diagonal only"
-        return f"{self.rule} at {self.level:.2f} sd"
+        return f"{self.rule} at {self.threshold:.2f} sd"
 
 
 def choose(
@@ -113,56 +117,60 @@ def choose(
     noise: NoiseModel,
     *,
     rule: str | Rule = "auto",
-    level: str | float = "thinned",
+    threshold: str | float = "thinned",
     gamma: float | None = None,
     sparse: bool = True,
 ) -> Choice:
     """Choose what is done to the entries off the diagonal."""
-    check_level(rule=rule, level=level, gamma=gamma)
-    if level == "thinned":
+    check_threshold(rule=rule, threshold=threshold, gamma=gamma)
+    if threshold == "thinned":
         return _choose_by_thinning(matrix, noise, rule, sparse=sparse)
-    if level == "paper":
-        threshold = _paper_threshold(len(matrix), noise, float(gamma or 0.0))
-        choice = _stated_choice(matrix, noise, rule, threshold / noise.typical_deviation)
-        return replace(choice, threshold=threshold)
-    return _stated_choice(matrix, noise, rule, _stated_level(level, len(matrix)))
+    if threshold == "paper":
+        printed = _paper_threshold(len(matrix), noise, float(gamma or 0.0))
+        choice = _stated_choice(matrix, noise, rule, printed / noise.typical_deviation)
+        return replace(choice, paper_threshold=printed)
+    return _stated_choice(matrix, noise, rule, _stated_threshold(threshold, len(matrix)))
 
 
-def check_level(*, rule: str | Rule, level: str | float, gamma: float | None) -> None:
-    """Refuse an unknown rule or level, and a gamma that is missing or out of place."""
-    if not isinstance(level, (str, Real)):
-        raise ParameterError(f"level must be a name or a number; got a {type(level).__name__}.")
+def check_threshold(*, rule: str | Rule, threshold: str | float, gamma: float | None) -> None:
+    """Refuse an unknown rule or threshold, and a gamma that is missing or out of place."""
+    if not isinstance(threshold, (str, Real)):
+        raise ParameterError(
+            f"threshold must be a name or a number; got a {type(threshold).__name__}."
+        )
     if rule not in ("auto", *_LEARNED):
         find_rule(rule)
-    if level == "paper":
+    if threshold == "paper":
         if gamma is None:
             raise ParameterError(
-                "level='paper' needs gamma, which the paper leaves open; gamma=0 thresholds the "
+                "threshold='paper' needs gamma, which the paper leaves open; gamma=0 allows for "
                 "privacy noise alone."
             )
         check_number("gamma", gamma, low=0.0, high=math.inf, open_low=False)
     elif gamma is not None:
-        raise ParameterError("gamma is for level='paper' alone.")
-    elif level != "thinned":
-        _stated_level(level, 2)
+        raise ParameterError("gamma is for threshold='paper' alone.")
+    elif threshold != "thinned":
+        _stated_threshold(threshold, 2)
 
 
-def _stated_choice(matrix: Array, noise: NoiseModel, rule: str | Rule, level: float) -> Choice:
+def _stated_choice(matrix: Array, noise: NoiseModel, rule: str | Rule, threshold: float) -> Choice:
     if rule == LOW_RANK and len(matrix) > 1:
-        return _low_rank_choice(matrix, noise, level)
+        return _low_rank_choice(matrix, noise, threshold)
     if rule == EMPIRICAL_BAYES and len(matrix) > 1:
-        return Choice(EMPIRICAL_BAYES, level, fit_prior(bin_entries(matrix, noise)))
+        return Choice(EMPIRICAL_BAYES, threshold, fit_prior(bin_entries(matrix, noise)))
     name, shrink = find_rule("hard" if rule in ("auto", *_LEARNED) else rule)
-    return Choice(name, level, shrink)
+    return Choice(name, threshold, shrink)
 
 
-def _stated_level(level: str | float, size: int) -> float:
-    if level == "cai-liu":
+def _stated_threshold(threshold: str | float, size: int) -> float:
+    if threshold == "cai-liu":
         return 2.0 * math.sqrt(math.log(max(2, size)))
-    if isinstance(level, str):
-        known = ", ".join(repr(name) for name in _NAMED_LEVELS)
-        raise ParameterError(f"level must be one of {known}, or a number; got {level!r}.")
-    return check_number("level", level, low=0.0, high=math.inf, open_low=False, open_high=False)
+    if isinstance(threshold, str):
+        known = ", ".join(repr(name) for name in _NAMED_THRESHOLDS)
+        raise ParameterError(f"threshold must be one of {known}, or a number; got {threshold!r}.")
+    return check_number(
+        "threshold", threshold, low=0.0, high=math.inf, open_low=False, open_high=False
+    )
 
 
 def _paper_threshold(size: int, noise: NoiseModel, gamma: float) -> float:
@@ -180,7 +188,7 @@ def _choose_by_thinning(
         return _thin_rest(matrix, noise, sparse=sparse)
     choice = _choose_for_entries(matrix, noise, rule, sparse=sparse)
     # A low-rank part has no zeros: a sparse answer has it only if most of them are gone anyway.
-    if rule != "auto" or (sparse and _share_kept(matrix, noise, choice.level) <= _MOSTLY_KEPT):
+    if rule != "auto" or (sparse and _share_kept(matrix, noise, choice.threshold) <= _MOSTLY_KEPT):
         return choice
     copies = copy_matrix(matrix, noise)
     return choice if copies is None else _let_low_rank_compete(copies, choice, sparse=sparse)
@@ -198,110 +206,110 @@ def _choose_for_entries(
     fits: dict[str, Fit] = {name: _fit_of_rule(shrink) for name, shrink in named.items()}
     if rule in ("auto", EMPIRICAL_BAYES):
         fits[EMPIRICAL_BAYES] = _fit_of_prior(fit_prior(entries.first), entries.first)
-    levels = _level_grid(len(matrix), sparse=sparse)
-    curves = {name: _risk_curve(entries, fit, levels) for name, fit in fits.items()}
-    curve = RiskCurve(levels, {name: risk for name, (risk, _, _) in curves.items()})
+    thresholds = _threshold_grid(len(matrix), sparse=sparse)
+    curves = {name: _risk_curve(entries, fit, thresholds) for name, fit in fits.items()}
+    curve = RiskCurve(thresholds, {name: risk for name, (risk, _, _) in curves.items()})
     name = min(curves, key=lambda name: curves[name][0].min())
-    level = _pick_level(levels, *curves[name], slack=_slack(sparse=sparse))
-    if level is None:
-        level = math.inf
+    threshold = _pick_threshold(thresholds, *curves[name], slack=_slack(sparse=sparse))
+    if threshold is None:
+        threshold = math.inf
         name = "hard" if rule == "auto" else name
     shrink = named[name] if name in named else fit_prior(bin_entries(matrix, noise))
-    return Choice(name, _or_outstanding(level, len(matrix)), shrink, curve=curve)
+    return Choice(name, _or_outstanding(threshold, len(matrix)), shrink, curve=curve)
 
 
 def _let_low_rank_compete(copies: Copies, choice: Choice, *, sparse: bool) -> Choice:
     """Return the choice, or a low-rank part and a rule for the rest if that is clearly better."""
     curves = {} if choice.curve is None else choice.curve.risk
     matrix, noise = copies.matrix, copies.noise
-    levels = _level_grid(len(matrix), sparse=sparse)
-    fitted = _fit_of_choice(choice, copies.plain)(copies.plain.first, choice.level)
+    thresholds = _threshold_grid(len(matrix), sparse=sparse)
+    fitted = _fit_of_choice(choice, copies.plain)(copies.plain.first, choice.threshold)
     before, _ = copies.plain.risk(fitted)
     fit = _fit_of_prior(fit_prior(copies.rest.first), copies.rest.first)
-    risk, error, kept = _risk_curve(copies.rest, fit, levels)
+    risk, error, kept = _risk_curve(copies.rest, fit, thresholds)
     # There are fewer copies here than the other curves are means of: what they have of chance
     # is taken out by the risk of the same rule.
-    shift = float(np.interp(choice.level, levels, curves[choice.rule])) - before
-    curve = RiskCurve(levels, {**curves, LOW_RANK: risk + shift})
+    shift = float(np.interp(choice.threshold, thresholds, curves[choice.rule])) - before
+    curve = RiskCurve(thresholds, {**curves, LOW_RANK: risk + shift})
     best = int(np.argmin(risk))
     if risk[best] >= before:
         return replace(choice, curve=curve)
-    gain, doubt = copies.gain(fitted, fit(copies.rest.first, float(levels[best])))
+    gain, doubt = copies.gain(fitted, fit(copies.rest.first, float(thresholds[best])))
     if gain < _CLEAR * doubt:
         return replace(choice, curve=curve)
-    level = _pick_level(levels, risk, error, kept, slack=_slack(sparse=sparse))
-    level = _or_outstanding(level, len(matrix))
-    return replace(_low_rank_choice(matrix, noise, level), curve=curve)
+    threshold = _pick_threshold(thresholds, risk, error, kept, slack=_slack(sparse=sparse))
+    threshold = _or_outstanding(threshold, len(matrix))
+    return replace(_low_rank_choice(matrix, noise, threshold), curve=curve)
 
 
 def _thin_rest(matrix: Array, noise: NoiseModel, *, sparse: bool) -> Choice:
-    """Take the low-rank part out without asking, and choose the level of the rest."""
+    """Take the low-rank part out without asking, and choose the threshold of the rest."""
     copies = copy_matrix(matrix, noise)
     rest = thin(matrix, noise) if copies is None else copies.rest
-    levels = _level_grid(len(matrix), sparse=sparse)
+    thresholds = _threshold_grid(len(matrix), sparse=sparse)
     fit = _fit_of_prior(fit_prior(rest.first), rest.first)
-    risk, error, kept = _risk_curve(rest, fit, levels)
-    level = _pick_level(levels, risk, error, kept, slack=_slack(sparse=sparse))
-    choice = _low_rank_choice(matrix, noise, _or_outstanding(level, len(matrix)))
-    return replace(choice, curve=RiskCurve(levels, {LOW_RANK: risk}))
+    risk, error, kept = _risk_curve(rest, fit, thresholds)
+    threshold = _pick_threshold(thresholds, risk, error, kept, slack=_slack(sparse=sparse))
+    choice = _low_rank_choice(matrix, noise, _or_outstanding(threshold, len(matrix)))
+    return replace(choice, curve=RiskCurve(thresholds, {LOW_RANK: risk}))
 
 
-def _low_rank_choice(matrix: Array, noise: NoiseModel, level: float) -> Choice:
+def _low_rank_choice(matrix: Array, noise: NoiseModel, threshold: float) -> Choice:
     low_rank = find_low_rank(matrix, noise)
     prior = fit_prior(bin_entries(matrix, noise, low_rank))
-    return Choice(LOW_RANK, level, prior, low_rank=low_rank)
+    return Choice(LOW_RANK, threshold, prior, low_rank=low_rank)
 
 
-def _share_kept(matrix: Array, noise: NoiseModel, level: float) -> float:
+def _share_kept(matrix: Array, noise: NoiseModel, threshold: float) -> float:
     entries = bin_entries(matrix, noise)
-    return float(entries.count[np.abs(entries.value) > level].sum() / entries.count.sum())
+    return float(entries.count[np.abs(entries.value) > threshold].sum() / entries.count.sum())
 
 
 def _slack(*, sparse: bool) -> float:
     return _NEGLIGIBLE if sparse else 0.0
 
 
-def _or_outstanding(level: float | None, size: int) -> float:
-    """Return a level at which what stands out by itself is kept in any case."""
-    outstanding = _outstanding_level(size)
-    return outstanding if level is None else min(level, outstanding)
+def _or_outstanding(threshold: float | None, size: int) -> float:
+    """Return a threshold at which what stands out by itself is kept in any case."""
+    outstanding = _outstanding_threshold(size)
+    return outstanding if threshold is None else min(threshold, outstanding)
 
 
-def _outstanding_level(size: int) -> float:
-    """Return the level that no unrelated pair passes, with probability 0.999 (Bonferroni)."""
+def _outstanding_threshold(size: int) -> float:
+    """Return the threshold that no unrelated pair passes, with probability 0.999 (Bonferroni)."""
     return bonferroni_cutoff(size, error=0.001)
 
 
-def _level_grid(size: int, *, sparse: bool) -> Array:
-    """Levels up to one that no entry without signal reaches."""
+def _threshold_grid(size: int, *, sparse: bool) -> Array:
+    """Thresholds up to one that no entry without signal reaches."""
     highest = math.sqrt(4.0 * math.log(max(2, size))) + 1.5
     return np.arange(_LOWEST_SPARSE if sparse else 0.0, highest + _STEP, _STEP).round(2)
 
 
-def _risk_curve(entries: ThinnedEntries, fit: Fit, levels: Array) -> tuple[Array, Array, Array]:
-    """Return the risk at each level, its standard error, and the noise of what is kept."""
-    risk, error, noise = np.zeros((3, len(levels)))
-    for place, level in enumerate(levels):
-        fitted = fit(entries.first, float(level))
+def _risk_curve(entries: ThinnedEntries, fit: Fit, thresholds: Array) -> tuple[Array, Array, Array]:
+    """Return the risk at each threshold, its standard error, and the noise of what is kept."""
+    risk, error, noise = np.zeros((3, len(thresholds)))
+    for place, threshold in enumerate(thresholds):
+        fitted = fit(entries.first, float(threshold))
         risk[place], error[place] = entries.risk(fitted)
         noise[place] = entries.weight[fitted != 0].sum()
     return risk, error, noise
 
 
-def _pick_level(
-    levels: Array, risk: Array, error: Array, noise: Array, *, slack: float
+def _pick_threshold(
+    thresholds: Array, risk: Array, error: Array, noise: Array, *, slack: float
 ) -> float | None:
-    """Return the level of lowest risk, or None when the gain over zeros is not clear."""
+    """Return the threshold of lowest risk, or None when the gain over zeros is not clear."""
     best = int(np.argmin(risk))
     if risk[best] >= -_CLEAR * error[best] or risk[best] >= 0:
         return None
     near = risk <= risk[best] + slack * noise[best]
-    return float(levels[np.flatnonzero(near)[-1]])
+    return float(thresholds[np.flatnonzero(near)[-1]])
 
 
 def _fit_of_rule(shrink: Rule) -> Fit:
-    def fit(entries: BinnedEntries, level: float) -> Array:
-        sizes = apply_rule(shrink, np.abs(entries.value), np.asarray(level))
+    def fit(entries: BinnedEntries, threshold: float) -> Array:
+        sizes = apply_rule(shrink, np.abs(entries.value), np.asarray(threshold))
         return np.copysign(sizes, entries.value)
 
     return fit
@@ -319,7 +327,7 @@ def _fit_of_prior(prior: EmpiricalBayes, entries: BinnedEntries) -> Fit:
         [prior.posterior_mean(value, group) for group, value in enumerate(entries.value)]
     )
 
-    def fit(entries: BinnedEntries, level: float) -> Array:
-        return np.where(np.abs(entries.value) > level, means, 0.0)
+    def fit(entries: BinnedEntries, threshold: float) -> Array:
+        return np.where(np.abs(entries.value) > threshold, means, 0.0)
 
     return fit

@@ -22,12 +22,12 @@ def test_curves_differ_in_color_and_in_line():
     assert len({repr(line._dash_pattern) for line in curves}) == 5
 
 
-def test_the_chosen_level_is_marked_on_the_curve_of_its_rule():
+def test_the_chosen_threshold_is_marked_on_the_curve_of_its_rule():
     estimate = estimate_of(truth_of(6, *LINKS))
     (mark,) = (line for line in risk(estimate, axes()).get_lines() if line.get_marker() == "o")
     curve = estimate.risk_curve
-    expected = np.interp(estimate.level, curve.levels, curve.risk[estimate.rule])
-    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (estimate.level, expected)
+    expected = np.interp(estimate.threshold, curve.thresholds, curve.risk[estimate.rule])
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (estimate.threshold, expected)
     assert estimate.choice.in_words in mark.get_label()
 
 
@@ -39,8 +39,8 @@ def test_the_lowest_risk_is_in_view():
 
 
 @pytest.mark.parametrize(
-    "estimate", [estimate_of(truth_of(3), level="cai-liu"), pairs_estimate_of(truth_of(4))]
+    "estimate", [estimate_of(truth_of(3), threshold="cai-liu"), pairs_estimate_of(truth_of(4))]
 )
 def test_an_estimate_without_a_curve_is_refused_with_the_way_to_one(estimate):
-    with pytest.raises(ParameterError, match="level='thinned'"):
+    with pytest.raises(ParameterError, match="threshold='thinned'"):
         risk(estimate, axes())

@@ -1,18 +1,10 @@
-"""Controls of the audit: bugs in the library's own lines, each of which it finds.
+"""Bugs in the library's own lines, each of which the audit finds.
 
 A bug is a list of replacements in the text of functions. The options are those of one
 combination that `test_wiring` audits, too.
 """
 
-import pytest
-
-from dpcov.privacy import gaussian
-from wiring.audit import audit, audit_means, audit_rare
 from wiring.choices import CORE, SIDES
-from wiring.planting import plant
-from wiring.watching import Watch
-
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 DENSE = "mechanisms.dense:"
 LEARNING = "mechanisms.learning."
@@ -111,19 +103,19 @@ BUGS = {
     ),
     "a factor from exact sums": (
         DENSE + "_release_learned",
-        "return made.lengthened(lesson.learned)",
+        "return lengthen(made, lesson.learned)",
         "rows = lesson.reading.read(next(iter(source.blocks(9999))))\n"
         "    exact = float((rows[80:99, 0] ** 2).sum())\n"
         "    factor = 1.5 if exact > 30 else 1.25\n"
-        "    return replace(made.lengthened(lesson.learned), factor=factor)",
+        "    return replace(lengthen(made, lesson.learned), factor=factor)",
         LEARNED,
     ),
     "an error of the factor from the longest row": (
         DENSE + "_release_learned",
-        "return made.lengthened(lesson.learned)",
+        "return lengthen(made, lesson.learned)",
         "longest = float(abs(next(iter(source.blocks(999)))[80:99, 0]).max())\n"
         "    error = 0.1 if longest > 1e3 else 0.2\n"
-        "    return replace(made.lengthened(lesson.learned), factor_error=error)",
+        "    return replace(lengthen(made, lesson.learned), factor_error=error)",
         LEARNED,
     ),
     "a release that does not list what was learned": (
@@ -451,8 +443,8 @@ RARE_BUGS = {
     ),
     "a factor from the rows where noisy variances are negative": (
         DENSE + "_release_learned",
-        "return made.lengthened(lesson.learned)",
-        "longer = made.lengthened(lesson.learned)\n"
+        "return lengthen(made, lesson.learned)",
+        "longer = lengthen(made, lesson.learned)\n"
         "    if made.matrix.trace() < 0:\n"
         "        first = next(iter(source.blocks(999)))[90, 0]\n"
         "        longer = replace(longer, factor=1 + float(first > 1e3))\n"
@@ -497,61 +489,3 @@ MEANS_BUGS = {
         CENTERS | LESS | {"missing": "center"},
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_remembered():
-    """Let no scale that was computed with a bug be used without it, nor the other way round."""
-    remembered = [gaussian._smallest_multiplier]
-    for function in remembered:
-        function.cache_clear()
-    yield
-    for function in remembered:
-        function.cache_clear()
-
-
-@pytest.mark.parametrize("options", [bug[3] for bug in BUGS.values()], ids=list(BUGS))
-def test_without_the_bug_nothing_is_found(monkeypatch, options):
-    assert audit(Watch().stand(monkeypatch), PLAIN | options) == []
-
-
-@pytest.mark.parametrize(("where", "old", "new", "options"), BUGS.values(), ids=list(BUGS))
-def test_a_planted_bug_is_found(monkeypatch, where, old, new, options):
-    plant(monkeypatch, where, old, new)
-    assert audit(Watch().stand(monkeypatch), PLAIN | options)
-
-
-@pytest.mark.parametrize("options", [bug[3] for bug in RARE_BUGS.values()], ids=list(RARE_BUGS))
-def test_without_the_bug_rare_answers_show_nothing(monkeypatch, options):
-    assert audit_rare(Watch().stand(monkeypatch), PLAIN | options) == []
-
-
-@pytest.mark.parametrize(
-    ("where", "old", "new", "options"), RARE_BUGS.values(), ids=list(RARE_BUGS)
-)
-def test_a_planted_bug_is_found_by_rare_answers(monkeypatch, where, old, new, options):
-    plant(monkeypatch, where, old, new)
-    assert audit_rare(Watch().stand(monkeypatch), PLAIN | options)
-
-
-@pytest.mark.parametrize(
-    "options", [CENTERS, CENTERS | LESS | {"missing": "center"}, CENTERS | UNITS]
-)
-def test_without_the_bug_large_means_show_nothing(monkeypatch, options):
-    assert audit_means(Watch().stand(monkeypatch), PLAIN | options) == []
-
-
-@pytest.mark.parametrize(
-    ("where", "old", "new", "options"), MEANS_BUGS.values(), ids=list(MEANS_BUGS)
-)
-def test_a_planted_bug_is_found_by_large_means(monkeypatch, where, old, new, options):
-    plant(monkeypatch, where, old, new)
-    assert audit_means(Watch().stand(monkeypatch), PLAIN | options)
-
-
-def test_a_selection_at_half_its_cost_is_found(monkeypatch):
-    """In both places: one checks the other."""
-    plant(monkeypatch, "privacy.zcdp:_selection_cost", "/ 8 * _UP", "/ 16 * _UP")
-    plant(monkeypatch, "privacy.zcdp:selection_scale", "(8 * rho)", "(16 * rho)")
-    found = audit(Watch().stand(monkeypatch), PLAIN | PAIRS)
-    assert "overspent" in [problem.kind for problem in found]

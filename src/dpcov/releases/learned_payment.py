@@ -1,0 +1,110 @@
+"""Whether what a file says was learned is what its events pay for.
+
+Owns the checks of learned facts in files that come from elsewhere: which steps there must be,
+their noise, and what follows from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dpcov.errors import CorruptFileError
+from dpcov.privacy import Gaussian
+from dpcov.releases.learned import (
+    EXCESS_REACH,
+    MOST_TAIL,
+    RADIUS_NOISE,
+    RADIUS_STEPS,
+    RADIUS_TAIL,
+    Known,
+    Learned,
+)
+from dpcov.releases.lengthening import lengthen
+from dpcov.releases.release import Release
+
+__all__ = ["COUNTS", "check_learned", "learning_steps"]
+
+COUNTS = 1e-6
+"""How far scales may be off: those of integer noise are rounded up."""
+
+
+def learning_steps(learned: Learned) -> list[str]:
+    """Return which steps learn what is not stated, in order."""
+    center, scale = (
+        bool((known != Known.STATED).any()) for known in (learned.known_center, learned.known_scale)
+    )
+    steps = {
+        "range": center or scale,
+        "center": center,
+        "limit": center or scale,
+        "mean": center,
+        "scale": scale,
+    }
+    return [*(name for name, taken in steps.items() if taken), "beyond", "radius", "clipping"]
+
+
+def check_learned(release: Release, learned: Learned, steps: Mapping[str, Gaussian]) -> None:
+    """Refuse what was learned where it does not follow from the events of its steps."""
+    for name in ("beyond", "clipping"):
+        _check_learned_noise(steps[name], release, learned)
+    _check_limits(release, learned)
+    _check_wanted(release, learned)
+    _check_factor(release, learned)
+
+
+def _check_learned_noise(event: Gaussian, release: Release, learned: Learned) -> None:
+    """Compare the noise of shares beyond limits, or of clipped rows, with that of its event."""
+    made, clipping = release.provenance, learned.clipping
+    moved = made.rows_per_unit * event.multiplier / release.n_rows
+    reach = EXCESS_REACH * made.row_norm**2  # how far an excess is measured
+    expected = (
+        {"beyond_error": (learned.beyond_error, math.sqrt(release.n_columns) * moved)}
+        if event.name == "beyond"
+        else {
+            "share_error": (clipping.share_error, math.sqrt(2) * moved),
+            "excess_error": (clipping.excess_error, math.sqrt(2) * moved * reach),
+        }
+    )
+    for stated, computed in expected.values():
+        if not math.isclose(stated, computed, rel_tol=COUNTS):
+            raise CorruptFileError("its noise is not that of its events")
+
+
+def _check_limits(release: Release, learned: Learned) -> None:
+    """Refuse limits beside the center: a center is learned within them, or stated within bounds."""
+    center = release.units.center
+    if not ((learned.lower <= center) & (center <= learned.upper)).all():
+        raise CorruptFileError("its limits are not those of its origin")
+
+
+def _check_wanted(release: Release, learned: Learned) -> None:
+    """Compare the share of rows that should be clipped with what public facts ask for."""
+    made = release.provenance
+    multipliers = {
+        event.name: event.multiplier for event in made.events if isinstance(event, Gaussian)
+    }
+    per_row = made.rows_per_unit / release.n_rows
+    best = RADIUS_TAIL * multipliers["moments"] * release.n_columns * per_row
+    noise = multipliers["radius"] * math.sqrt(RADIUS_STEPS) * per_row
+    wanted = min(MOST_TAIL, max(best, RADIUS_NOISE * noise))
+    if not math.isclose(learned.clipping.wanted, wanted, rel_tol=COUNTS):
+        raise CorruptFileError("its clipping is not that of its origin")
+
+
+def _check_factor(release: Release, learned: Learned) -> None:
+    """Make up for clipping again, from what is stated."""
+    plain = replace(
+        release,
+        matrix=release.matrix / release.factor,
+        learned=None,
+        factor=1.0,
+        factor_error=0.0,
+    )
+    again = lengthen(plain, learned)
+    if not (
+        math.isclose(again.factor, release.factor, rel_tol=COUNTS)
+        and math.isclose(again.factor_error, release.factor_error, rel_tol=COUNTS)
+    ):
+        raise CorruptFileError("its factor is not that of its origin")

@@ -1,0 +1,82 @@
+"""Provenance: how a release of second moments was made, in public facts.
+
+Owns that value and the names of the mechanisms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcov.columns.missing import Missing
+from dpcov.errors import ParameterError
+from dpcov.parameters import check_choice, check_count
+from dpcov.privacy import ApproxDP, Cap, Event, PureDP
+from dpcov.releases.published import check_events, state_domain
+from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm
+
+__all__ = ["LOCAL_CAP", "LOCAL_GAUSSIAN", "SECOND_MOMENT", "Provenance"]
+
+SECOND_MOMENT = "second moment, rounded Gaussian"
+"""The name of the mechanism that releases all second moments."""
+LOCAL_CAP = "local reports, cap"
+LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
+"""The names of the mechanisms of the local model."""
+_MOST_BITS = 64  # far beyond any grid
+CENTERS = ("public", "private")
+"""What second moments are about."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a release was made. Every field is public.
+
+    Parameters
+    ----------
+    version : str
+        The version of dpcov.
+    mechanism : str
+        The name of the mechanism.
+    row_norm : float
+        The norm to which rows were clipped.
+    bits : int
+        Rows were quantized to multiples of row_norm / 2^bits.
+    calibrated_for : ApproxDP or PureDP
+        The promise for which the noise was calibrated, neighboring relation included; among
+        complete tables only, if `missing` says that others are refused.
+    cap : Cap, optional
+        The constants of the mechanism, for cap reports and for them alone.
+    center : {"public", "private"}
+        Moments about stated centers, or about a mean that was released with them.
+    constant : int, default 0
+        For a private center: the constant cell of a row on the grid.
+    missing : Missing
+        What was done with missing cells.
+    rows_per_unit : int, default 1
+        How many rows of each privacy unit were used at most.
+    events : tuple of Event
+        What was done that costs privacy, in order.
+    """
+
+    version: str
+    mechanism: str
+    row_norm: float
+    bits: int
+    calibrated_for: ApproxDP | PureDP
+    cap: Cap | None = None
+    center: str = "public"
+    constant: int = 0
+    missing: Missing = Missing.REFUSE
+    rows_per_unit: int = 1
+    events: tuple[Event, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_norm("row_norm", self.row_norm)
+        check_count("bits", self.bits, low=1, high=_MOST_BITS)
+        object.__setattr__(self, "missing", Missing.parse(self.missing))
+        check_choice("center", self.center, CENTERS)
+        check_count("constant", self.constant, low=0)
+        check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
+        if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
+            raise ParameterError("version and mechanism must be strings.")
+        check_events(self.events)
+        state_domain(self)
