@@ -98,7 +98,7 @@ def _learned(options, n_rows, size):
     if options["row_norm"] is not None:
         return []
     centers, scales = _unknown(options, size)
-    limits = centers | scales
+    limits = (centers | scales) - _answers(options, n_rows, size)
     shares = SHARES | (options["shares"] or {})
 
     def tail(step, least, in_noise):
@@ -125,6 +125,27 @@ def _learned(options, n_rows, size):
         for step, (columns, low, high) in asked.items()
         if columns
     ]
+
+
+def _answers(options, n_rows, size):
+    """Return the columns whose bounds are those of answers, where tails drown in noise."""
+    noise = _multiplier(SHARES["range"]) * _people(options) * math.sqrt(size * ANSWERS["range"])
+    if not isinstance(options["columns"], dict) or 4 * noise <= 0.2 * n_rows:
+        return set()
+    bounds = [_bounds_of(fact) for fact in options["columns"].values()]
+    return {
+        place
+        for place, (low, high) in enumerate(bounds)
+        if float(low).is_integer() and float(high).is_integer() and high - low <= 10
+    }
+
+
+def _bounds_of(fact):
+    """Return the bounds that a fact states; infinite ones are no whole numbers."""
+    if isinstance(fact, dict):
+        fact = fact.get("lower"), fact.get("upper")
+    low, high = fact
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _summed(name, columns, low, high, share, options, n_rows):
