@@ -17,6 +17,7 @@ from either import release
 
 ROWS = np.random.default_rng(0).normal(size=(9000, 3))
 PEOPLE = np.column_stack([np.arange(9000) // 3, ROWS])
+FEW = 300
 MADE = {
     "mean": {},
     "mean, add-remove": {"neighbors": "add-remove"},
@@ -28,6 +29,9 @@ MADE = {
         "row_norm": None,
         "columns": {f"x{i}": {"center": 0, "scale": 1} for i in range(3)},
     },
+    "bounds": {"row_norm": None, "columns": {f"x{i}": (-40, 40) for i in range(3)}},
+    # Of few rows, which would blur a search for limits.
+    "bounds of answers": {"row_norm": None, "columns": {f"x{i}": (-4, 4) for i in range(3)}},
     "units": {"privacy_unit": "x0", "rows_per_unit": 3},
     "pairs": {"max_pairs": 3, "row_norm": None},
     "learned centers": {"max_pairs": 3, "row_norm": None, "center": "learned"},
@@ -316,6 +320,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("releases")
     for name, options in MADE.items():
         table = PEOPLE if "privacy_unit" in options else ROWS
+        table = table[:FEW] if name == "bounds of answers" else table
         made = release(table, **{"epsilon": 1.0, "delta": 1e-6, "row_norm": 3.0} | options)
         made.save(folder / f"{name}.npz")
     without_mean().save(folder / "plain.npz")
@@ -513,6 +518,27 @@ VECTORS = ("lower", "upper", "beyond", "known_range", "known_center", "known_sca
 )
 def test_what_was_not_learned_so_is_refused(folder, tmp_path, change):
     assert_refused(folder / "learned.npz", change, tmp_path / "forged.npz")
+
+
+def a_range_that_nobody_sought(facts, arrays):
+    arrays["known_range"] = np.ones(3, dtype=np.int8)
+
+
+def silence_about_limits(facts, arrays):
+    for name in ("range", "limit"):
+        drop(name)(facts)
+
+
+def test_bounds_of_answers_are_limits_that_nobody_sought(folder, tmp_path):
+    sought = {"range", "limit"}
+    for name, expected in (("bounds of answers", set()), ("bounds", sought)):
+        events = dpcov.Release.load(folder / f"{name}.npz").events
+        assert {event.name for event in events} & sought == expected
+    for name, change in (
+        ("bounds of answers", a_range_that_nobody_sought),
+        ("bounds", silence_about_limits),
+    ):
+        assert_refused(folder / f"{name}.npz", change, tmp_path / "forged.npz")
 
 
 @pytest.mark.parametrize("name", ["mean", "local"])

@@ -7,11 +7,11 @@ their noise, and what follows from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import Gaussian
+from dpcov.privacy import Event, Gaussian
 from dpcov.releases.learned import (
     EXCESS_REACH,
     MOST_TAIL,
@@ -30,15 +30,20 @@ COUNTS = 1e-6
 """How far scales may be off: those of integer noise are rounded up."""
 
 
-def learning_steps(learned: Learned) -> list[str]:
-    """Return which steps learn what is not stated, in order."""
+def learning_steps(learned: Learned, events: Sequence[Event]) -> list[str]:
+    """Return which steps learn what is not stated, in order.
+
+    Limits are sought, unless both bounds of all columns are stated and were taken for them.
+    """
     center, scale = (
         bool((known != Known.STATED).any()) for known in (learned.known_center, learned.known_scale)
     )
+    ranges = bool((learned.known_range != Known.STATED).any())
+    sought = (center or scale) and (ranges or any(event.name == "range" for event in events))
     steps = {
-        "range": center or scale,
+        "range": sought,
         "center": center,
-        "limit": center or scale,
+        "limit": sought,
         "mean": center,
         "scale": scale,
     }

@@ -211,7 +211,7 @@ def _check_dense_events(release: Release) -> Gaussian:
         if (release.factor, release.factor_error) != (1.0, 0.0):
             raise CorruptFileError("its factor is not that of its origin")
     else:
-        steps = {name: _next(left, name, Gaussian) for name in learning_steps(learned)}
+        steps = {name: _next(left, name, Gaussian) for name in learning_steps(learned, left)}
         check_learned(release, learned, steps)
     moments = _next(left, "moments", Gaussian)
     if left or not _can_be_noise(release.provenance.events):
