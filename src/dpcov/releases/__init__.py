@@ -1,6 +1,6 @@
 """What was released: values that are safe to save, send and print."""
 
-from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
+from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease
 from dpcov.releases.release import (
     LOCAL_CAP,
     LOCAL_GAUSSIAN,
@@ -11,6 +11,7 @@ from dpcov.releases.release import (
     cap_noise,
 )
 from dpcov.releases.saturation import BoundInUse
+from dpcov.releases.variances import Variances
 
 AnyRelease = Release | PairsRelease
 
