@@ -57,6 +57,39 @@ def test_many_columns_and_few_rows_ask_for_pairs():
     assert "Use dpcov.release_pairs with max_pairs=200" in str(plan)
 
 
+@pytest.mark.parametrize(
+    ("n", "p", "epsilon", "recommended"),
+    [
+        # Real tables, skewed and with few values: what lists more true pairs in truth.
+        (20_185, 41, 1.0, "dense"),  # 382 of release, 146 of release_pairs
+        (20_185, 41, 0.3, "dense"),  # 173, 113
+        (5822, 83, 3.0, "dense"),  # 586, 326
+        (9822, 33, 1.0, "dense"),  # 132, 81
+        (15_910, 20, 0.3, "dense"),  # 36, 17
+        (8059, 34, 1.0, "dense"),  # 235, 131
+        (8059, 34, 0.3, "pairs"),  # 49, 80
+        (5822, 83, 0.3, "pairs"),  # 1, 15
+        # Simulated, Gaussian or mixed with lognormal and 0/1 columns.
+        (20_000, 500, 1.0, "pairs"),  # 27, 116; mixed 19, 92
+        (20_000, 1000, 1.0, "pairs"),  # 0, 201; mixed 0, 139
+    ],
+)
+def test_the_advice_is_what_lists_more(n, p, epsilon, recommended):
+    plan = dpcov.plan(n=n, p=p, epsilon=epsilon, delta=1e-6)
+    assert plan.recommended == recommended
+
+
+def test_where_pairs_have_the_smaller_forecast_their_assumption_is_said():
+    wide, real = (dpcov.plan(n=20_000, p=p, **BUDGET) for p in (1000, 41))
+    for plan in (wide, real):
+        assert plan.outlook("pairs").shown_half < plan.outlook("dense").shown_half
+    assert "Use dpcov.release_pairs" in wide.advice
+    assert "show less in signs" in wide.advice
+    assert "Use dpcov.release:" in real.advice
+    assert "for about Gaussian columns" in real.advice
+    assert "Gaussian" not in dpcov.plan(n=1_000_000, p=10, **BUDGET).advice
+
+
 def test_few_columns_and_many_rows_ask_for_everything():
     plan = dpcov.plan(n=1_000_000, p=10, **BUDGET)
     assert plan.recommended == "dense"
@@ -87,10 +120,7 @@ def test_the_rows_needed_show_what_was_wanted(mechanism):
     plan = dpcov.plan(n=20_000, p=100, **BUDGET, max_pairs=50)
     needed = plan.rows_needed(0.1, mechanism=mechanism)
     enough, fewer = (dpcov.plan(n=n, p=100, **BUDGET, max_pairs=50) for n in (needed, needed - 2))
-    shown = [
-        min(o.shown_half for o in each.outlooks if mechanism in (None, o.mechanism))
-        for each in (enough, fewer)
-    ]
+    shown = [each.outlook(mechanism or each.recommended).shown_half for each in (enough, fewer)]
     assert shown[0] <= 0.1 < shown[1]
     assert plan.rows_needed(0.1, power=0.9, mechanism=mechanism) > needed
 

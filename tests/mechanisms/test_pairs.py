@@ -74,10 +74,34 @@ def test_the_noise_is_that_of_the_claimed_sensitivities(relation, per_person):
     assert calibration.noise_scale * 1000 == pytest.approx(
         per_person * math.sqrt(20) / math.sqrt(2 * rho / 4), rel=1e-6
     )
-    bound = 1.5 * 3.0 * (math.sqrt(2) if relation == "replace" else 1)
-    assert calibration.variance_scale * 1000 == pytest.approx(
-        bound / math.sqrt(2 * rho / 4), rel=1e-5
-    )
+    # The weight for means of 0.4 times what a column has of the row norm.
+    squared = 2 * 0.4 * 3.0 / math.sqrt(FACTS["n_columns"]) * 1.5
+    share = squared / 1.5**2
+    most = 2 * (1 + share + share**2 / 3) if relation == "replace" else 1 + share
+    noise = 1.5 * 3.0 * math.sqrt(most) / math.sqrt(2 * rho / 4)
+    assert calibration.square_noise * 1000 == pytest.approx(noise, rel=1e-5)
+    assert calibration.mean_noise * 1000 == pytest.approx(noise / math.sqrt(squared), rel=1e-5)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.4, 0.8])
+def test_no_other_weight_has_much_less_noise_for_typical_means(mean):
+    """At the typical mean hardly any is better, and at others none by much."""
+    bound, norm = 4.0, math.sqrt(50)
+
+    def noise(share):
+        squares = 1 + share + share**2 / 3
+        return squares * (1 + 4 * mean**2 / (share * bound**2))
+
+    taken = calibrate_pairs(
+        promise=PROMISE,
+        **FACTS | {"n_columns": 50, "max_pairs": 5},
+        center="stated",
+        row_norm=norm,
+        cell_bound=bound,
+    ).squares
+    share = (taken.weight / taken.cell_bound) ** 2
+    best = min(noise(each) for each in np.geomspace(1e-9, 4, 200))
+    assert noise(share) < best * (1.005 if mean == 0.4 else 1.25)
 
 
 def test_the_share_of_a_step_that_is_not_taken_goes_to_the_others():
@@ -108,19 +132,41 @@ def test_values_have_the_planned_noise_and_no_other(share):
     assert stats.kstest(drawn / (share * calibration.noise_scale), "norm").pvalue < 1e-6
 
 
-def test_variances_have_the_planned_noise():
+def released_variances(center):
+    """Release the variances of 2000 columns of zeros: noise alone."""
     calibration = calibrate_pairs(
-        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, center="stated", row_norm=1.0
+        promise=PROMISE, n_rows=100, n_columns=2000, max_pairs=1, center=center, row_norm=1.0
     )
     sums = CoMovement.from_blocks(
-        [np.zeros((100, 2000))], n_columns=2000, center=np.zeros(2000), squares=calibration.squares
+        [np.zeros((calibration.n_terms, 2000))],
+        n_columns=2000,
+        center=None if center == "differences" else np.zeros(2000),
+        squares=calibration.squares,
     )
     columns = tuple(f"x{i}" for i in range(2000))
-    drawn = release_co_movement(
-        sums, calibration, columns=columns, stream=RandomStream.from_seed(0)
-    ).variances
+    stream = RandomStream.from_seed(0)
+    made = release_co_movement(sums, calibration, columns=columns, stream=stream)
+    return calibration, made.variances
+
+
+def test_variances_of_differences_have_the_planned_noise():
+    calibration, drawn = released_variances("differences")
+    assert drawn.means is None
     assert stats.kstest(drawn.values / drawn.noise_scale, "norm").pvalue > 1e-4
-    assert drawn.noise_scale == calibration.variance_scale
+    assert drawn.noise_scale == calibration.square_noise
+    assert (drawn.noise_sd == drawn.noise_scale).all()
+
+
+@pytest.mark.parametrize("share", [0.7, 1.3])
+def test_mean_squares_and_means_have_the_planned_noise(share):
+    calibration, drawn = released_variances("stated")
+    squares = drawn.values + drawn.means**2 - drawn.mean_noise**2
+    for noise, scale in ((squares, drawn.noise_scale), (drawn.means, drawn.mean_noise)):
+        assert stats.kstest(noise / scale, "norm").pvalue > 1e-4
+        assert stats.kstest(noise / (share * scale), "norm").pvalue < 1e-6
+    assert abs(np.corrcoef(squares, drawn.means)[0, 1]) < 5 / math.sqrt(2000)
+    stated = (calibration.square_noise, calibration.mean_noise)
+    assert (drawn.noise_scale, drawn.mean_noise) == stated
 
 
 @pytest.mark.parametrize("size", [2, 3, 7, 50])

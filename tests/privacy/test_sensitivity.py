@@ -1,13 +1,19 @@
 """Claim P1, the formula. The bound itself is tested on quantized integers with the mechanism."""
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.privacy import Neighbors, frobenius_sensitivity, squared_moment_sensitivity
+from dpcov.privacy import (
+    Neighbors,
+    frobenius_sensitivity,
+    squared_moment_sensitivity,
+    squared_variance_sensitivity,
+)
 
 
 @pytest.mark.parametrize(("row_norm", "relation"), [(-1, "replace"), (1, "swap"), ("a", "replace")])
@@ -75,3 +81,64 @@ def test_without_a_constant_it_is_the_plain_sensitivity():
     for relation in Neighbors:
         exact = squared_moment_sensitivity(relation, squared_norm=1)
         assert frobenius_sensitivity(1.0, relation) ** 2 == pytest.approx(exact)
+
+
+CELLS = range(-3, 4)
+SHORT = [row for row in product(CELLS, repeat=2) if row[0] ** 2 + row[1] ** 2 <= 10]
+
+
+def moved_variances(rows, others, weight):
+    """Return how far Σ x_i² and w Σ x_i are apart, squared, in integers."""
+    total = 0
+    for column, other in zip(zip(*rows, strict=True), zip(*others, strict=True), strict=True):
+        total += (sum(c**2 for c in column) - sum(c**2 for c in other)) ** 2
+        total += (weight * (sum(column) - sum(other))) ** 2
+    return total
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("weight", range(4))
+def test_all_small_rows_move_squares_and_cells_no_further_than_claimed(weight):
+    facts = {"squared_norm": 10, "cell_bound": 3, "weight": weight}
+    replaced = max(moved_variances([x], [y], weight) for x, y in product(SHORT, repeat=2))
+    removed = max(moved_variances([x], [(0, 0)], weight) for x in SHORT)
+    assert replaced <= squared_variance_sensitivity(Neighbors.REPLACE, **facts)
+    assert removed == squared_variance_sensitivity(Neighbors.ADD_REMOVE, **facts) - (90 - 82)
+
+
+@pytest.mark.claim("P10")
+@given(st.lists(st.sampled_from(SHORT), min_size=1, max_size=3), st.data(), st.integers(0, 3))
+def test_several_rows_move_squares_and_cells_no_further_than_claimed(rows, data, weight):
+    size = len(rows)
+    others = data.draw(st.lists(st.sampled_from(SHORT), min_size=size, max_size=size))
+    facts = {"squared_norm": 10, "cell_bound": 3, "weight": weight, "rows": size}
+    claimed = squared_variance_sensitivity(Neighbors.REPLACE, **facts)
+    assert moved_variances(rows, others, weight) <= claimed
+    claimed = squared_variance_sensitivity(Neighbors.ADD_REMOVE, **facts)
+    assert moved_variances(rows, [(0, 0)] * size, weight) <= claimed
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 1.0])
+def test_the_bound_for_squares_and_cells_is_hardly_too_large(share):
+    """Two rows that are long in different columns, with a little on the other side of zero."""
+    weight = Fraction(share**0.5)
+    attained = 0
+    for step in range(101):
+        little = Fraction(share * step / 100)
+        row, other = (Fraction(1), -little), (-little, Fraction(1))
+        norm = 1 + little**2
+        claimed = squared_variance_sensitivity(
+            Neighbors.REPLACE, squared_norm=norm, cell_bound=1, weight=weight
+        )
+        found = moved_variances([row], [other], weight) / claimed
+        assert found <= 1
+        attained = max(attained, found)
+    assert attained > 1 - share**2 / 50
+
+
+@pytest.mark.parametrize("relation", list(Neighbors))
+def test_without_cells_squares_move_as_before(relation):
+    factor = 1 if relation is Neighbors.ADD_REMOVE else 2
+    facts = {"squared_norm": 25, "cell_bound": 3, "rows": 2}
+    assert squared_variance_sensitivity(relation, **facts) == factor * 4 * 25 * 9

@@ -65,6 +65,10 @@ def pairs_with_variances():
     return dense(max_pairs=3, row_norm=4.0, cell_bound=3.0)
 
 
+def pairs_with_means():
+    return dense(max_pairs=3, row_norm=4.0, cell_bound=3.0, center="learned")
+
+
 def collected(mechanism="cap"):
     options = {"delta": 1e-6} if mechanism == "gaussian" else {}
     plan = dpcov.local.CollectionPlan(
@@ -96,6 +100,7 @@ ALL = [
     uneven,
     pairs,
     pairs_with_variances,
+    pairs_with_means,
     collected,
     collected_gaussian,
     simulated,

@@ -207,12 +207,72 @@ def test_less_noise_on_the_variances_is_refused(tmp_path):
         dpcov.Release.load(path)
 
 
+def less_noise_of_means(facts, arrays):
+    facts["variances"]["mean_noise"] *= 0.9
+
+
+def more_noise_of_means(facts, arrays):
+    """As if cells had weighed less, which would have been cheaper."""
+    facts["variances"]["mean_noise"] *= 1.1
+
+
+def no_means(facts, arrays):
+    facts["variances"]["mean_noise"] = 0.0
+    arrays["means"] = np.empty(0)
+
+
+def means_without_noise(facts, arrays):
+    facts["variances"]["mean_noise"] = 0.0
+
+
+def fewer_means(facts, arrays):
+    arrays["means"] = arrays["means"][:-1]
+
+
+def means_that_are_no_numbers(facts, arrays):
+    arrays["means"] = np.full(6, np.nan)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        less_noise_of_means,
+        more_noise_of_means,
+        no_means,
+        means_without_noise,
+        fewer_means,
+        means_that_are_no_numbers,
+    ],
+)
+def test_other_means_behind_variances_are_refused(tmp_path, change):
+    path = tmp_path / "pairs.npz"
+    release = dpcov.release_pairs(ROWS, **OPTIONS, row_norm=3.0, center="stated")
+    release.save(path)
+    assert dpcov.Release.load(path) == release
+    rewrite(path, change)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+def test_differences_have_no_means(tmp_path):
+    path = tmp_path / "pairs.npz"
+    dpcov.release_pairs(ROWS, **OPTIONS, row_norm=3.0, center="differences").save(path)
+
+    def add_means(facts, arrays):
+        facts["variances"]["mean_noise"] = facts["variances"]["noise_scale"]
+        arrays["means"] = np.ones(6)
+
+    rewrite(path, add_means)
+    with pytest.raises(CorruptFileError, match="variances are not those"):
+        dpcov.Release.load(path)
+
+
 def test_variances_that_nobody_paid_for_are_refused(tmp_path):
     path = tmp_path / "pairs.npz"
     dpcov.release_pairs(ROWS, **OPTIONS).save(path)
 
     def smuggle(facts, arrays):
-        facts["variances"] = {"noise_scale": 1e-9}
+        facts["variances"] = {"noise_scale": 1e-9, "mean_noise": 0.0}
         arrays["variances"] = np.ones(6)
 
     rewrite(path, smuggle)

@@ -11,7 +11,13 @@ from dpcov.errors import ParameterError
 from dpcov.releases.published import Published
 from publication import releases
 
-KINDS = [releases.dense, releases.learned, releases.pairs, releases.pairs_with_variances]
+KINDS = [
+    releases.dense,
+    releases.learned,
+    releases.pairs,
+    releases.pairs_with_variances,
+    releases.pairs_with_means,
+]
 
 
 @cache
@@ -66,17 +72,17 @@ def test_a_release_that_learned_something_else_is_another():
 
 
 def test_a_release_says_whether_it_has_a_mean():
-    assert [made(make).has_mean for make in KINDS] == [True, True, False, False]
+    assert [made(make).has_mean for make in KINDS] == [True, True, False, False, True]
 
 
 def test_a_release_says_where_its_variances_come_from():
     stated = releases.dense(max_pairs=3, row_norm=None, scales=np.full(5, 2.0))
     found = [made(make).variances_are for make in KINDS] + [stated.variances_are]
-    assert found == ["released", "released", "not released", "released", "stated"]
+    assert found == ["released", "released", "not released", "released", "released", "stated"]
 
 
 def test_a_release_counts_what_it_holds():
-    assert [made(make).n_released for make in KINDS] == [15, 15, 3, 3]
+    assert [made(make).n_released for make in KINDS] == [15, 15, 3, 3, 3]
 
 
 def test_the_noise_of_everything_that_was_released_is_listed():
@@ -84,6 +90,7 @@ def test_the_noise_of_everything_that_was_released_is_listed():
     assert listed[0] == listed[1] == ["covariance", "variance", "mean"]
     assert listed[2] == ["selection", "mean co-movement"]
     assert listed[3] == ["selection", "mean co-movement", "variance"]
+    assert listed[4] == ["selection", "mean sign", "mean co-movement", "variance", "mean"]
 
 
 def test_a_release_names_the_options_of_its_estimate():

@@ -13,6 +13,8 @@ PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_nor
 UNITS = {"rows_per_unit": 3}
 PAIRS = {"max_pairs": 2, "row_norm": 1.0}
 CENTERS = {"max_pairs": 2, "center": "learned"}
+VARIANCES = "privacy.sensitivity:squared_variance_sensitivity"
+VARIANCES_OUT = "mechanisms.pairs:_release_variances"
 LEARNED = {"row_norm": None}
 LESS = {"neighbors": "add-remove"}
 
@@ -259,10 +261,10 @@ BUGS = {
         "return rows",
         UNITS | LESS,
     ),
-    "squares that are replaced paid as removed": (
-        "privacy.sensitivity:squared_unit_sensitivity",
-        "Neighbors.REPLACE: 2",
-        "Neighbors.REPLACE: 1",
+    "squares of differences that are replaced paid as removed": (
+        VARIANCES,
+        "each = 2 * (each",
+        "each = (each",
         PAIRS,
     ),
     "signs that are replaced paid as removed": (
@@ -352,16 +354,71 @@ BUGS = {
         CENTERS,
     ),
     "a bound on cells where one on rows is needed": (
-        "mechanisms.pairs_calibration:_squared_square_sensitivity",
-        "squares.cell_bound**2 * squares.grid.squared_norm",
-        "squares.cell_bound**4",
+        "mechanisms.pairs_variances:Person.moves",
+        "squared_norm=squares.grid.squared_norm",
+        "squared_norm=squares.cell_bound**2",
         PAIRS | {"cell_bound": CORE["cell_bound"][1]},
     ),
     "variances with several rows of a person paid as one": (
-        "mechanisms.pairs_calibration:_squared_square_sensitivity",
-        " * rows_per_unit**2",
-        "",
+        "mechanisms.pairs_variances:Person.moves",
+        "rows=self.rows",
+        "rows=1",
         PAIRS | UNITS | {"center": "stated"},
+    ),
+    "variances that are replaced paid as removed": (
+        VARIANCES,
+        "is not Neighbors.ADD_REMOVE",
+        "is Neighbors.ADD_REMOVE",
+        PAIRS | {"center": "stated"},
+    ),
+    "means that nobody pays for": (
+        "mechanisms.pairs_variances:Person.moves",
+        "weight=squares.weight",
+        "weight=0",
+        PAIRS | {"center": "stated"},
+    ),
+    "means that nobody pays for when a row is removed": (
+        "mechanisms.pairs_variances:Person.moves",
+        "weight=squares.weight",
+        "weight=0",
+        PAIRS | LESS | {"center": "stated"},
+    ),
+    "cells on both sides of zero that are forgotten": (
+        VARIANCES,
+        "(3 * Fraction(cell_bound) ** 2)",
+        "(30 * Fraction(cell_bound) ** 2)",
+        PAIRS | {"center": "stated"},
+    ),
+    "means with a larger weight than is paid for": (
+        VARIANCES_OUT,
+        "rule.weight * cells",
+        "2 * rule.weight * cells",
+        PAIRS | {"center": "stated"},
+    ),
+    "exact means": (
+        VARIANCES_OUT,
+        "    means = noisy[len(squares) :] * calibration.mean_step",
+        "    means = both[len(squares) :] * calibration.mean_step",
+        PAIRS | {"center": "stated"},
+    ),
+    "means with the noise of another draw": (
+        VARIANCES_OUT,
+        "    both = np.concatenate([squares, rule.weight * cells])",
+        "    both = add_noise(np.concatenate([squares, rule.weight * cells]), "
+        "calibration.square_scale // 2, stream)",
+        PAIRS | {"center": "stated"},
+    ),
+    "means of cells that are not clipped": (
+        "sensitive.sums.signs:_sum_powers",
+        "integers.sum(axis=0)",
+        "np.trunc(np.nan_to_num(apart) / squares.grid.step).astype(np.int64).sum(axis=0)",
+        PAIRS | {"center": "stated"},
+    ),
+    "means of differences that nobody needs": (
+        "mechanisms.pairs_variances:calibrate_variances",
+        "if about_center else 0",
+        "",
+        PAIRS | {"center": "differences"},
     ),
     # The noise door.
     "half of the noise": (
@@ -402,7 +459,7 @@ BUGS = {
         PAIRS | {"center": "differences"},
     ),
     "cells that are not clipped": (
-        "sensitive.sums.signs:_sum_squares",
+        "sensitive.sums.signs:_sum_powers",
         "np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)",
         "pass",
         PAIRS | {"cell_bound": CORE["cell_bound"][1]},
@@ -460,10 +517,10 @@ RARE_BUGS = {
     ),
     "exact co-movements where the noisy ones are too large": (
         "mechanisms.pairs:release_co_movement",
-        "    variances = _release_squares(sums, calibration, stream)\n",
+        "    variances = _release_variances(sums, calibration, stream)\n",
         "    fine = compared.values(pairs)\n"
         "    noisy = np.where(np.abs(noisy) > calibration.n_terms << FINER_BITS, fine, noisy)\n"
-        "    variances = _release_squares(sums, calibration, stream)\n",
+        "    variances = _release_variances(sums, calibration, stream)\n",
         PAIRS | {"center": "stated"},
     ),
 }

@@ -217,9 +217,24 @@ def _pairs(options, n_rows, size):
     if options["scales"] is None and options["row_norm"] is not None:
         grid = 2 ** _bits(n_rows, options)
         bound = grid if options["cell_bound"] is None else math.floor(options["cell_bound"] * grid)
-        squares = m * _apart(options) * bound * grid
-        expected.append(Expected("variances", "gaussian", size, squares))
+        expected.append(_variances(options, size, grid, bound))
     return expected
+
+
+def _variances(options, size, grid, bound):
+    """P10: squares of cells up to a bound and, about a center, cells with a weight beside them."""
+    differences = options["center"] == "differences" or (
+        options["center"] is None and not learns_centers(options)
+    )
+    weight = 0 if differences else math.isqrt(int(0.8 * grid / math.sqrt(size) * bound))
+    share = (weight / bound) ** 2
+    most = 1 + share
+    if options["neighbors"] == "replace":
+        most = 2 * (1 + share + share**2 / 3)
+    # The rows of the audit have cells on one side of zero: t = 0 in the proof.
+    nearly = 0.99 * math.sqrt((1 + share) / (1 + share + share**2 / 3))
+    moved = _people(options) * bound * grid * math.sqrt(most)
+    return Expected("variances", "gaussian", size * (1 if differences else 2), moved, nearly)
 
 
 def moved(expected, one, other, scales):

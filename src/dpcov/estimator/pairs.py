@@ -39,7 +39,7 @@ missing, privacy_unit, rows_per_unit, engine, seed
     covariance_, correlation_, precision_, support_, n_features_in_, feature_names_in_
         As those of `SparseCovariance`.
     location_ : ndarray, shape (n_features,)
-        The stated or learned center, or zeros.
+        The mean, if variances were released about a center; if not, that center, or zeros.
     release_ : PairsRelease
         What was released, with its noise scale and promise.
     estimate_ : PairsEstimate

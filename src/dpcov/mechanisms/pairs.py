@@ -17,7 +17,8 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.noise import add_noise, select_largest
 from dpcov.mechanisms.pairs_calibration import FINER_BITS, PairsCalibration
 from dpcov.mechanisms.pairs_centering import MEAN_BITS, CenteredSums, PlainSums
-from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease, Variances
+from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease
+from dpcov.releases.variances import Variances
 from dpcov.sensitive.sums.signs import CoMovement
 from dpcov.version import __version__
 
@@ -58,7 +59,7 @@ def release_co_movement(
     )
     pairs = _pairs_at(chosen, len(columns))
     noisy = add_noise(compared.values(pairs), calibration.value_scale, stream)
-    variances = _release_squares(sums, calibration, stream)
+    variances = _release_variances(sums, calibration, stream)
     if public_variances is not None:
         scale = 1.0 if units is None else units.scale
         variances = Variances(public_variances / scale**2, 0.0)
@@ -119,14 +120,31 @@ def _compared(
     return CenteredSums(sums, subtracted, expected, calibration.promise.neighbors)
 
 
-def _release_squares(
+def _release_variances(
     sums: CoMovement, calibration: PairsCalibration, stream: RandomStream
 ) -> Variances | None:
-    if sums.squares is None:
+    """Release mean squares and, about a center, means with them: variances follow.
+
+    Notes
+    -----
+    Claim P10. Sums of squares and weighted sums of cells are one Gaussian step. Half the squared
+    differences of rows are variances as they are.
+    """
+    rule, squares, cells = calibration.squares, sums.squares, sums.cells
+    if rule is None or squares is None or cells is None:
         return None
-    noisy = add_noise(sums.squares, calibration.square_scale, stream)
-    values = noisy.astype(np.float64) * calibration.square_step
-    return Variances(values, calibration.variance_scale)
+    if not rule.weight:
+        noisy = add_noise(squares, calibration.square_scale, stream).astype(np.float64)
+        return Variances(noisy * calibration.square_step, calibration.square_noise)
+    # A weight is at most the bound on cells: these sums are no larger than those of squares.
+    both = np.concatenate([squares, rule.weight * cells])
+    noisy = add_noise(both, calibration.square_scale, stream).astype(np.float64)
+    mean_squares = noisy[: len(squares)] * calibration.square_step
+    means = noisy[len(squares) :] * calibration.mean_step
+    noise = calibration.mean_noise
+    # The square of a noisy mean is too large by the variance of its noise.
+    values = mean_squares - means**2 + noise**2
+    return Variances(values, calibration.square_noise, means, noise)
 
 
 def _pairs_at(places: npt.NDArray[np.int64], n_columns: int) -> npt.NDArray[np.int32]:

@@ -6,16 +6,16 @@ Owns everything that is decided before a row is read, from public facts alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcov.errors import ParameterError
-from dpcov.exact.grid import Grid, finest_grid
 from dpcov.exact.scales import scale_of
 from dpcov.mechanisms.budget import split
 from dpcov.mechanisms.differences import check_differences
-from dpcov.parameters import check_choice, check_count, check_number
+from dpcov.mechanisms.pairs_variances import Person, calibrate_variances
+from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import (
     ApproxDP,
     Event,
@@ -23,7 +23,6 @@ from dpcov.privacy import (
     Neighbors,
     Selection,
     sign_sensitivity,
-    squared_unit_sensitivity,
 )
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import selection_scale, zcdp_budget
@@ -75,9 +74,10 @@ class PairsCalibration:
     value_scale : int
         Noise scale of the sums of products, in counts / 2^20.
     squares : Squares or None
-        How squares are clipped and summed.
+        How cells and their squares are clipped and summed.
     square_scale : int
-        Noise scale of the sums of squares, on their integer grid; 0 without them.
+        Noise scale of the sums of squares, and of the weighted sums of cells, on their integer
+        grid; 0 without them.
     events : tuple of Event
         What all of it does.
     rows_per_unit : int, default 1
@@ -131,9 +131,21 @@ class PairsCalibration:
         return 0.0 if self.squares is None else self.squares.grid.step**2 / self.n_terms
 
     @property
-    def variance_scale(self) -> float:
-        """The sd of the noise of a released variance."""
+    def square_noise(self) -> float:
+        """The sd of the noise of a mean square."""
         return self.square_scale * self.square_step
+
+    @property
+    def mean_step(self) -> float:
+        """What one step of the weighted sums of cells is worth in a mean; 0 without them."""
+        if self.squares is None or not self.squares.weight:
+            return 0.0
+        return self.squares.grid.step / (self.squares.weight * self.n_terms)
+
+    @property
+    def mean_noise(self) -> float:
+        """The sd of the noise of a mean."""
+        return self.square_scale * self.mean_step
 
     def for_rows(self, n_rows: int) -> PairsCalibration:
         """Return the calibration for a table that turned out to have another number of rows.
@@ -202,12 +214,15 @@ def calibrate_pairs(
     gumbel = 0.0
     if taken["selection"]:
         gumbel = selection_scale(count=count, sensitivity=apart["values"], rho=budget["selection"])
-
-    def square_variance(squares: Squares) -> Fraction:
-        moved = _squared_square_sensitivity(squares, promise, rows_per_unit)
-        return moved / (2 * Fraction(budget["variances"]))
-
-    squares, square_scale = _calibrate_squares(row_norm, cell_bound, n_terms, square_variance)
+    squares, square_scale = calibrate_variances(
+        Person(promise.neighbors, rows_per_unit),
+        row_norm=row_norm,
+        cell_bound=cell_bound,
+        n_terms=n_terms,
+        n_columns=n_columns,
+        about_center=center != "differences",
+        rho=budget["variances"],
+    )
     made = PairsCalibration(
         promise=promise,
         center=center,
@@ -311,41 +326,6 @@ def _squared_sign_sensitivities(
     }
 
 
-def _calibrate_squares(
-    row_norm: float | None,
-    cell_bound: float | None,
-    n_terms: int,
-    variance: Callable[[Squares], Fraction],
-) -> tuple[Squares | None, int]:
-    """Return how squares are summed and the scale of their noise; none without a row norm."""
-    if row_norm is None:
-        if cell_bound is not None:
-            raise ParameterError("cell_bound needs row_norm: both bound the released variances.")
-        return None, 0
-    norm = row_norm
-    grid, needed = finest_grid(
-        lambda bits: Grid(row_norm=norm, bits=bits),
-        n_rows=n_terms,
-        variance=lambda grid: variance(_bounded(grid, cell_bound)),
-    )
-    return _bounded(grid, cell_bound), scale_of(needed)
-
-
-def _bounded(grid: Grid, cell_bound: float | None) -> Squares:
-    if cell_bound is None:
-        return Squares(grid, 1 << grid.bits)
-    bound = check_number(
-        "cell_bound",
-        cell_bound,
-        low=grid.step,
-        high=grid.row_norm,
-        open_low=False,
-        open_high=False,
-        advice="It is a public bound on the size of a cell, at most row_norm.",
-    )
-    return Squares(grid, int(bound / grid.step))
-
-
 def _split(
     rho: float,
     taken: Mapping[str, bool],
@@ -362,13 +342,6 @@ def _gaussian_scale(squared_sensitivity: Fraction, rho: float) -> int:
     return scale_of(squared_sensitivity / (2 * Fraction(rho)))
 
 
-def _squared_square_sensitivity(
-    squares: Squares, promise: ApproxDP, rows_per_unit: int
-) -> Fraction:
-    factor = squared_unit_sensitivity(promise.neighbors) * rows_per_unit**2
-    return Fraction(factor * squares.cell_bound**2 * squares.grid.squared_norm)
-
-
 def _events(made: PairsCalibration, rho: float) -> tuple[Event, ...]:
     """Return what is done at the scales that the sampler draws, if it costs at most ρ."""
     apart = _apart(made.promise, made.rows_per_unit)
@@ -382,7 +355,7 @@ def _events(made: PairsCalibration, rho: float) -> tuple[Event, ...]:
         events.append(Selection("selection", width, made.max_pairs))
     events.append(_gaussian("values", made.value_scale, squared["values"]))
     if made.squares is not None:
-        moved = _squared_square_sensitivity(made.squares, made.promise, made.rows_per_unit)
+        moved = Person(made.promise.neighbors, made.rows_per_unit).moves(made.squares)
         events.append(_gaussian("variances", made.square_scale, moved))
     if events_rho(events) > rho:
         raise AssertionError("unreachable: the shares add up to less than the budget")

@@ -87,7 +87,7 @@ progress, seed
     row_norm : float, optional
         A public bound on the Euclidean norm of a row in working units, to release variances; for
         differences of rows, of (x − y)/√2. Longer rows are clipped to it. About a center, learned
-        or stated, variances are mean squares about it, not about the mean.
+        or stated, the means are released with them, out of the same share.
     cell_bound : float, optional
         With `row_norm`: a public bound on the size of a cell, at most `row_norm`.
     shares : mapping, optional

@@ -268,7 +268,10 @@ class PairsEstimate(CovarianceEstimate):
             return np.zeros(len(self.columns))
         variances = _variances(self.release)
         error = diagonal_variance(
-            variances, noise_scale=released.noise_scale, n_rows=self.release.n_terms
+            variances,
+            noise_scale=released.noise_scale,
+            n_rows=self.release.n_terms,
+            mean_noise=released.noise_of_means,
         )
         return np.sqrt(error) / (2 * variances)
 
@@ -326,5 +329,8 @@ def _variances(release: PairsRelease) -> Array:
     if released.noise_scale == 0:
         return released.values
     return shrink_diagonal(
-        released.values, noise_scale=released.noise_scale, n_rows=release.n_terms
+        released.values,
+        noise_scale=released.noise_scale,
+        n_rows=release.n_terms,
+        mean_noise=released.noise_of_means,
     )

@@ -27,6 +27,7 @@ from dpcov.privacy.sensitivity import (
     sign_sensitivity,
     squared_moment_sensitivity,
     squared_unit_sensitivity,
+    squared_variance_sensitivity,
 )
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "sign_sensitivity",
     "squared_moment_sensitivity",
     "squared_unit_sensitivity",
+    "squared_variance_sensitivity",
 ]

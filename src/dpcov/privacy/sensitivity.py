@@ -6,6 +6,7 @@ Owns the geometry of the sum of outer products. Pure mathematics: no data.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from dpcov.parameters import check_number
 from dpcov.privacy.promise import Neighbors
@@ -16,6 +17,7 @@ __all__ = [
     "squared_cell_sensitivity",
     "squared_moment_sensitivity",
     "squared_unit_sensitivity",
+    "squared_variance_sensitivity",
 ]
 
 
@@ -68,6 +70,47 @@ def squared_moment_sensitivity(
     if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
         return rows**2 * squared_norm * (squared_norm + 2 * constant**2)
     return 2 * rows**2 * (squared_norm + constant**2) ** 2
+
+
+def squared_variance_sensitivity(
+    neighbors: Neighbors,
+    *,
+    squared_norm: int | Fraction,
+    cell_bound: int | Fraction,
+    weight: int | Fraction = 0,
+    rows: int = 1,
+) -> Fraction:
+    """Return the squared ℓ₂ sensitivity of Σ x_i² and w Σ x_i of all columns together.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Which tables are compared.
+    squared_norm : int or Fraction
+        The largest squared norm of a row x.
+    cell_bound : int or Fraction
+        The largest size of a cell x_i.
+    weight : int or Fraction, default 0
+        The public factor w of the sums of cells.
+    rows : int, default 1
+        How many rows one person has at most.
+
+    Notes
+    -----
+    Claim P10. With N the largest squared norm and B the bound on cells, one row moves the sums by
+    at most √(N (B² + w²)) when zeros take its place, and by √(2N (B² + w² + w⁴/3B²)) when it is
+    replaced; m rows by m times that.
+
+    Examples
+    --------
+    >>> squared_variance_sensitivity(Neighbors.REPLACE, squared_norm=60, cell_bound=4, weight=2)
+    Fraction(2440, 1)
+    """
+    each = Fraction(cell_bound) ** 2 + Fraction(weight) ** 2
+    if Neighbors.parse(neighbors) is not Neighbors.ADD_REMOVE:
+        # Cells on both sides of zero move Σ x_i by the sum of their sizes.
+        each = 2 * (each + Fraction(weight) ** 4 / (3 * Fraction(cell_bound) ** 2))
+    return rows**2 * squared_norm * each
 
 
 def sign_sensitivity(neighbors: Neighbors) -> int:

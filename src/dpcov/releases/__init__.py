@@ -1,10 +1,11 @@
 """What was released: values that are safe to save, send and print."""
 
 from dpcov.releases.noise_scale import NoiseScale, cap_noise
-from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease, Variances
+from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease
 from dpcov.releases.provenance import LOCAL_CAP, LOCAL_GAUSSIAN, SECOND_MOMENT, Provenance
 from dpcov.releases.release import Release
 from dpcov.releases.saturation import BoundInUse
+from dpcov.releases.variances import Variances
 
 AnyRelease = Release | PairsRelease
 

@@ -18,11 +18,12 @@ from dpcov.privacy import ApproxDP, Cap, Event, PureDP, event_from_dict, event_t
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.learned import Clipping, Learned
 from dpcov.releases.noise_scale import NoiseScale
-from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease, Variances
+from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
 from dpcov.releases.provenance import Provenance
 from dpcov.releases.published import Published
 from dpcov.releases.release import Release
+from dpcov.releases.variances import Variances
 
 __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_moments", "write_pairs"]
 
@@ -156,7 +157,11 @@ def _pair_facts(release: PairsRelease) -> Facts:
         "columns": list(release.columns),
         "noise_scale": release.noise_scale,
         "mean_signs": None if means is None else {"noise_scale": means.noise_scale},
-        "variances": None if variances is None else {"noise_scale": variances.noise_scale},
+        "variances": (
+            None
+            if variances is None
+            else {"noise_scale": variances.noise_scale, "mean_noise": variances.mean_noise}
+        ),
         "promise": str(release.promise),
         "simulated": release.simulated,
         "provenance": {
@@ -182,6 +187,7 @@ def _pair_arrays(release: PairsRelease) -> Arrays:
         "co_movement": release.co_movement,
         "mean_signs": np.empty(0) if means is None else means.values,
         "variances": np.empty(0) if variances is None else variances.values,
+        "means": (np.empty(0) if variances is None or variances.means is None else variances.means),
     }
 
 
@@ -204,11 +210,7 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
             if means is None
             else MeanSigns(arrays["mean_signs"].astype(np.float64, copy=False), **means)
         ),
-        variances=(
-            None
-            if stated is None
-            else Variances(arrays["variances"].astype(np.float64, copy=False), **stated)
-        ),
+        variances=None if stated is None else _variances_of(stated, arrays),
         n_rows=facts["n_rows"],
         columns=tuple(facts["columns"]),
         provenance=PairsProvenance(calibrated_for=promise, events=events, **made),
@@ -219,6 +221,11 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
         raise CorruptFileError("its promise is not that of its origin")
     check_pairs_are_paid(release, promise)
     return release
+
+
+def _variances_of(facts: Facts, arrays: Arrays) -> Variances:
+    values, means = (arrays[name].astype(np.float64, copy=False) for name in ("variances", "means"))
+    return Variances(values, means=means if facts["mean_noise"] else None, **facts)
 
 
 def _events_of(facts: Any) -> tuple[Event, ...]:
@@ -252,7 +259,7 @@ _LEARNED = {
     "known_scale": "|i1",
 }
 # Schema 1 listed costs of steps instead of events, schema 2 knew nothing of learning; neither
-# was published.
+# was published. So it is of pairs, whose schema 2 had variances about centers.
 MOMENTS = Format(
     "dpcov second-moment release",
     3,
@@ -262,8 +269,15 @@ MOMENTS = Format(
 )
 PAIRS_FORMAT = Format(
     "dpcov pairs release",
-    2,
-    {"pairs": "<i4", "co_movement": "<f8", "mean_signs": "<f8", "variances": "<f8"} | _UNITS,
+    3,
+    {
+        "pairs": "<i4",
+        "co_movement": "<f8",
+        "mean_signs": "<f8",
+        "variances": "<f8",
+        "means": "<f8",
+    }
+    | _UNITS,
     _rebuild_pairs,
     lambda release: (_pair_facts(release), _pair_arrays(release)),
 )

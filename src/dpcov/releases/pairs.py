@@ -27,6 +27,7 @@ from dpcov.releases.published import (
     state_domain,
 )
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
+from dpcov.releases.variances import Variances
 
 if TYPE_CHECKING:
     from dpcov.postprocess.pairs_estimate import PairsEstimate
@@ -36,7 +37,6 @@ __all__ = [
     "MeanSigns",
     "PairsProvenance",
     "PairsRelease",
-    "Variances",
     "centered_sign_factor",
 ]
 
@@ -99,36 +99,6 @@ class PairsProvenance:
                 check_norm(name, getattr(self, name))
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
-
-
-@dataclass(frozen=True, eq=False)
-class Variances:
-    """The variances of the columns, noisy or public.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_columns,)
-        Noisy values may be negative. Read-only.
-    noise_scale : float
-        The sd of their noise; 0 for public ones.
-    """
-
-    values: npt.NDArray[np.float64]
-    noise_scale: float
-
-    def __post_init__(self) -> None:
-        check_scale("noise scale", self.noise_scale, or_zero=True)
-        if self.values.ndim != 1 or self.values.dtype != np.float64:
-            raise ParameterError("Variances must be a vector of float64.")
-        check_sizes("Variances", self.values, stated=self.noise_scale == 0)
-        if self.noise_scale == 0 and not (self.values > 0).all():
-            raise ParameterError("Public variances must be positive.")
-        self.values.setflags(write=False)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Variances):
-            return NotImplemented
-        return self.noise_scale == other.noise_scale and np.array_equal(self.values, other.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +238,12 @@ replace-one neighbors)
 
     @property
     def location(self) -> npt.NDArray[np.float64]:
-        """The stated or learned center of each column, in its own units; zeros if there is none."""
-        return self.units.center
+        """The noisy mean of each column, in its own units, if variances were released about one.
+
+        If not, its stated or learned center; zeros if there is none.
+        """
+        means = None if self.variances is None else self.variances.means
+        return self.units.center if means is None else self.units.center + self.units.scale * means
 
     @cached_property
     def noise_factors(self) -> npt.NDArray[np.float64]:
@@ -284,8 +258,8 @@ replace-one neighbors)
 
     @property
     def has_mean(self) -> bool:
-        """Whether a mean was released: signs need none."""
-        return False
+        """Whether a mean was released: signs need none, and variances about a center do."""
+        return self.variances is not None and self.variances.means is not None
 
     @property
     def variances_are(self) -> str:
@@ -301,7 +275,7 @@ replace-one neighbors)
 
     @property
     def noise_facts(self) -> tuple[NoiseFact, ...]:
-        """The noise of the selection, of co-movements and of variances."""
+        """The noise of the selection, of signs, and of variances and their means."""
         made, sd = self.provenance, "standard deviation"
         listed = []
         if made.selection_scale:
@@ -313,6 +287,9 @@ replace-one neighbors)
         if self.variances is not None and self.variances.noise_scale:
             scale = self.variances.noise_scale
             listed.append(("variance", ROUNDED_GAUSSIAN, sd, scale, self._noise_units))
+        if self.variances is not None and self.variances.mean_noise:
+            scale = self.variances.mean_noise
+            listed.append(("mean", ROUNDED_GAUSSIAN, sd, scale, self._noise_units))
         return tuple(
             NoiseFact(of=of, law=law, measure=measure, value=value, units=units)
             for of, law, measure, value, units in listed

@@ -28,6 +28,7 @@ from dpcov.privacy import (
     sign_sensitivity,
     squared_moment_sensitivity,
     squared_unit_sensitivity,
+    squared_variance_sensitivity,
 )
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.zcdp import zcdp_budget
@@ -161,8 +162,20 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
         return
     if variances is None or made.cell_bound > made.row_norm:
         raise CorruptFileError("its variances are not those of its origin")
-    factor = math.sqrt(squared_unit_sensitivity(promise.neighbors)) * made.rows_per_unit
-    sensitivity = factor * made.cell_bound * made.row_norm / release.n_terms
+    if (variances.means is None) != (made.center == "differences"):
+        raise CorruptFileError("its variances are not those of its origin")
+    # The noise of a mean is that of the mean squares, divided by the weight.
+    weight = variances.noise_scale / variances.mean_noise if variances.mean_noise else 0.0
+    if weight > made.cell_bound * (1 + _ROUNDING):
+        raise CorruptFileError("its variances are not those of its origin")
+    squared = squared_variance_sensitivity(
+        promise.neighbors,
+        squared_norm=Fraction(made.row_norm) ** 2,
+        cell_bound=Fraction(made.cell_bound),
+        weight=Fraction(weight),
+        rows=made.rows_per_unit,
+    )
+    sensitivity = math.sqrt(squared) / release.n_terms
     _check_scale(_next(events, "variances", Gaussian), sensitivity, variances.noise_scale)
 
 

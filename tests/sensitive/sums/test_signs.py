@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from dpcov.errors import (
 )
 from dpcov.exact import products
 from dpcov.exact.grid import Grid
+from dpcov.privacy import Neighbors, squared_variance_sensitivity
 from dpcov.sensitive.sums import signs
 from dpcov.sensitive.sums.signs import CoMovement, Squares, block_rows
 from dpcov.sensitive.tables import open_table
@@ -26,6 +28,7 @@ from wiring.planting import plant
 
 SEED = 3
 SQUARES = Squares(Grid(row_norm=2.0, bits=10), cell_bound=300)
+WEIGHTED = replace(SQUARES, weight=170)
 cells = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, -1.0])
 tables = hnp.arrays(np.float64, (6, 4), elements=cells)
 rows = hnp.arrays(np.float64, 4, elements=cells)
@@ -87,6 +90,7 @@ def test_any_split_gives_the_same_sums(table, size):
     whole, parts = (sums(table, np.zeros(4), squares=SQUARES, size=s) for s in (None, size))
     assert (above_diagonal(whole) == above_diagonal(parts)).all()
     assert (whole.squares == parts.squares).all()
+    assert (whole.cells == parts.cells).all()
 
 
 def as_one_block_and_two_by_two(monkeypatch, center):
@@ -98,7 +102,10 @@ def as_one_block_and_two_by_two(monkeypatch, center):
     with monkeypatch.context() as patch:
         patch.setattr(products, "_CHUNK_BYTES", 1)
         whole = sums(table, center, SQUARES)
-    return [(above_diagonal(each).tolist(), each.squares.tolist()) for each in (whole, two_by_two)]
+    return [
+        (above_diagonal(each).tolist(), each.squares.tolist(), each.cells.tolist())
+        for each in (whole, two_by_two)
+    ]
 
 
 @pytest.mark.claim("P10")
@@ -117,12 +124,12 @@ def test_a_long_block_in_slices_is_the_sum_of_its_rows_two_by_two(monkeypatch, c
             "signs *= usable.all(axis=1, keepdims=True) if len(signs) > 1000 else usable",
         ),
         (
-            "_sum_squares",
+            "_sum_powers",
             "    np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)",
             "    np.clip(whole[:512], -squares.cell_bound, squares.cell_bound, out=whole[:512])",
         ),
         (
-            "_sum_squares",
+            "_sum_powers",
             "    quantize_rows(apart, squares.grid",
             "    apart[512:] *= 2\n    quantize_rows(apart, squares.grid",
         ),
@@ -172,6 +179,45 @@ def test_replacing_a_row_moves_the_squares_no_further_than_claimed(table, row, p
     before, after = (sums(each, center, SQUARES).squares for each in (table, other))
     moved = sum(int(d) ** 2 for d in before.astype(object) - after.astype(object))
     assert moved <= 2 * SQUARES.cell_bound**2 * SQUARES.grid.squared_norm
+
+
+def moved_together(one, other, center):
+    """Return how far squares and weighted cells of two tables are apart, squared."""
+    before, after = (sums(each, center, WEIGHTED) for each in (one, other))
+    apart = [before.squares - after.squares, WEIGHTED.weight * (before.cells - after.cells)]
+    return sum(int(cell) ** 2 for cell in np.concatenate(apart))
+
+
+def claimed_together(relation):
+    return squared_variance_sensitivity(
+        Neighbors(relation),
+        squared_norm=WEIGHTED.grid.squared_norm,
+        cell_bound=WEIGHTED.cell_bound,
+        weight=WEIGHTED.weight,
+    )
+
+
+@pytest.mark.claim("P10")
+@given(tables, rows, st.integers(0, 5))
+def test_replacing_a_row_moves_squares_and_cells_no_further_than_claimed(table, row, place):
+    center = np.array([0.0, 1.0, -0.5, 0.0])
+    other, nothing = table.copy(), table.copy()
+    other[place], nothing[place] = row, center
+    assert moved_together(table, other, center) <= claimed_together("replace")
+    assert moved_together(table, nothing, center) <= claimed_together("add-remove")
+
+
+@pytest.mark.claim("P10")
+def test_the_claimed_distance_of_squares_and_cells_is_nearly_attained():
+    # The other row has a little on the other side of zero, and its own cells elsewhere.
+    bound = WEIGHTED.cell_bound * WEIGHTED.grid.step
+    count = int((WEIGHTED.grid.row_norm / bound) ** 2)
+    share = (WEIGHTED.weight / WEIGHTED.cell_bound) ** 2 / 3
+    row = np.concatenate([np.full(count, bound), np.full(count, -bound * share)])[None, :]
+    other = np.roll(row, count, axis=1)
+    center = np.zeros(2 * count)
+    assert 0.95 < moved_together(row, other, center) / claimed_together("replace") <= 1
+    assert 0.94 < moved_together(row, 0 * row, center) / claimed_together("add-remove") <= 1
 
 
 @pytest.mark.claim("P10")

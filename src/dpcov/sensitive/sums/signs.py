@@ -36,7 +36,7 @@ _MOST_TERMS = 2**31 - 1
 
 @dataclass(frozen=True)
 class Squares:
-    """How squares are summed for the variances. All of it is public.
+    """How cells and their squares are summed for the variances. All of it is public.
 
     Parameters
     ----------
@@ -44,14 +44,18 @@ class Squares:
         Rows are clipped to its norm and quantized.
     cell_bound : int
         Then every integer cell is clipped to this size.
+    weight : int, default 0
+        What sums of cells will be multiplied with beside those of squares, at most `cell_bound`;
+        0 if there are none: differences of rows have mean zero.
     """
 
     grid: Grid
     cell_bound: int
+    weight: int = 0
 
 
 class CoMovement(Sealed):
-    """Exact sums of s_i s_j over people, and of squares if asked for.
+    """Exact sums of s_i s_j over people, and of squares and cells if asked for.
 
     Build it with `from_blocks`.
 
@@ -61,8 +65,8 @@ class CoMovement(Sealed):
         Σ s_i s_j. Only the part above the diagonal is used.
     totals : ndarray of int64, shape (n_columns,)
         Σ s_i.
-    squares : ndarray of int64, shape (n_columns,), or None
-        Σ q_i² of the clipped, quantized rows.
+    powers : ndarray of int64, shape (2, n_columns), or None
+        Σ q_i and Σ q_i² of the clipped, quantized rows.
     n_terms : int
         The number of rows, or of differences of rows.
     differences : bool
@@ -77,14 +81,14 @@ class CoMovement(Sealed):
     Replacing one person's row changes one term, hence each sum by at most 2 and k of them by
     at most 2√k in Euclidean norm; a row that adds nothing in its place, by 1 and √k. So it is
     for the totals, too, and P31 says it of centered sums. A clipped row has
-    Σ q_i⁴ ≤ B² · 4^bits, so the squares move by at most B · 2^bits, times √2 for replacing.
+    Σ q_i⁴ ≤ B² · 4^bits: how far squares and cells move is `squared_variance_sensitivity`.
     """
 
-    __slots__ = ("_squares", "_sums", "_totals", "differences", "n_terms", "rule")
+    __slots__ = ("_powers", "_sums", "_totals", "differences", "n_terms", "rule")
 
     _sums: Triangle
     _totals: npt.NDArray[np.int64]
-    _squares: npt.NDArray[np.int64] | None
+    _powers: npt.NDArray[np.int64] | None
     n_terms: int
     differences: bool
     rule: Squares | None
@@ -93,14 +97,14 @@ class CoMovement(Sealed):
         self,
         sums: Triangle,
         totals: npt.NDArray[np.int64],
-        squares: npt.NDArray[np.int64] | None,
+        powers: npt.NDArray[np.int64] | None,
         *,
         n_terms: int,
         differences: bool,
         rule: Squares | None,
     ) -> None:
         sums.freeze()
-        self._hold(_sums=sums, _totals=totals, _squares=squares, n_terms=n_terms)
+        self._hold(_sums=sums, _totals=totals, _powers=powers, n_terms=n_terms)
         self._hold(differences=differences, rule=rule)
 
     @classmethod
@@ -121,7 +125,7 @@ class CoMovement(Sealed):
         missing = Missing.parse(missing)
         sums = Triangle.zeros(n_columns, np.int32)
         totals = np.zeros(n_columns, dtype=np.int64)
-        square_sums = None if squares is None else np.zeros(n_columns, dtype=np.int64)
+        powers = None if squares is None else np.zeros((2, n_columns), dtype=np.int64)
         about = np.zeros(n_columns) if center is None else center
         n_terms = 0
         threads = allowed_threads() if threads is None else threads
@@ -135,12 +139,12 @@ class CoMovement(Sealed):
                 products.add(signs, products.image(signs.astype(np.int32)))
                 # A block is far below 2^24 rows: its sums are exact in float32.
                 totals += signs.sum(axis=0).astype(np.int64)
-                if square_sums is not None and squares is not None:
-                    square_sums += _sum_squares(block, about, squares)
+                if powers is not None and squares is not None:
+                    powers += _sum_powers(block, about, squares)
         return cls(
             sums,
             totals,
-            square_sums,
+            powers,
             n_terms=n_terms,
             differences=center is None,
             rule=squares,
@@ -153,13 +157,13 @@ class CoMovement(Sealed):
         if mine != theirs:
             raise ParameterError("Co-movements merge only for the same columns and rule.")
         _check_terms(self.n_terms + other.n_terms)
-        squares = None
-        if self._squares is not None and other._squares is not None:
-            squares = self._squares + other._squares
+        powers = None
+        if self._powers is not None and other._powers is not None:
+            powers = self._powers + other._powers
         return CoMovement(
             self._sums + other._sums,
             self._totals + other._totals,
-            squares,
+            powers,
             n_terms=self.n_terms + other.n_terms,
             differences=self.differences,
             rule=self.rule,
@@ -173,7 +177,12 @@ class CoMovement(Sealed):
     @property
     def squares(self) -> npt.NDArray[np.int64] | None:
         """The sums of squares. Sensitive: only a mechanism may look at them."""
-        return self._squares
+        return None if self._powers is None else self._powers[1]
+
+    @property
+    def cells(self) -> npt.NDArray[np.int64] | None:
+        """The sums of cells. Sensitive: only a mechanism may look at them."""
+        return None if self._powers is None else self._powers[0]
 
     @property
     def totals(self) -> npt.NDArray[np.int64]:
@@ -200,7 +209,7 @@ class SignKernel:
     center : ndarray or None
         A public center, or one that was paid for; None for differences of rows.
     squares : Squares or None
-        Whether, and how, squares are summed.
+        Whether, and how, cells and their squares are summed.
     missing : Missing
         The rule for missing cells.
     """
@@ -257,10 +266,10 @@ def _signs(rows: npt.NDArray[Any], center: npt.NDArray[np.float64]) -> npt.NDArr
     return signs
 
 
-def _sum_squares(
+def _sum_powers(
     rows: npt.NDArray[Any], center: npt.NDArray[np.float64], squares: Squares
 ) -> npt.NDArray[np.int64]:
-    """Return Σ q_i² of the clipped rows x − c."""
+    """Return Σ q_i and Σ q_i² of the clipped rows x − c."""
     with np.errstate(all="ignore"):
         apart = np.subtract(rows, center, dtype=np.float64)
     whole = np.empty_like(apart)
@@ -268,5 +277,4 @@ def _sum_squares(
     quantize_rows(apart, squares.grid, Missing.CENTER, whole)
     np.clip(whole, -squares.cell_bound, squares.cell_bound, out=whole)
     integers = whole.astype(np.int64)
-    total: npt.NDArray[np.int64] = np.einsum("ij,ij->j", integers, integers)
-    return total
+    return np.stack([integers.sum(axis=0), np.einsum("ij,ij->j", integers, integers)])
