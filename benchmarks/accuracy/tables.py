@@ -219,7 +219,7 @@ def _limited(release: Any, rows: Array) -> list[Limited]:
     """Return what the limits left of each column that is not constant."""
     learned = release.learned
     unseen = (learned.known_range == 2) | (learned.known_scale == 2)
-    cut = learned.beyond - 2 * learned.beyond_error > 0.01
+    cut = learned.beyond - 3 * learned.beyond_error > 0.01  # as the card says it
     before, after = rows.std(axis=0), np.clip(rows, *release.limits).std(axis=0)
     return [
         Limited(_kind(rows[:, place]), float(after[place] / before[place]), bool(is_marked))
