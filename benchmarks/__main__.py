@@ -1,6 +1,7 @@
 """Run the benchmarks and print their tables: ``python -m benchmarks [name ...]``.
 
-``python -m benchmarks tables DIR`` measures on the Parquet files of a folder.
+``python -m benchmarks tables DIR`` measures on the Parquet files of a folder, and
+``python -m benchmarks gather DIR`` writes tables that come with packages to such folders.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from benchmarks import dask_engine, estimate, files, local, pairs, release
 from benchmarks.accuracy import kinds, scales, study
 from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import tables as real_tables
+from benchmarks.accuracy.gather import gather
 from benchmarks.measure import Table
 
 _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
@@ -30,14 +32,19 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
 
 def main(names: list[str]) -> None:
     """Print the tables of the named benchmarks, or of all."""
-    if names[:1] == ["tables"]:
+    if names[:1] in (["tables"], ["gather"]):
         if len(names) != 2:
-            raise SystemExit("Say where the tables are: python -m benchmarks tables DIR")
-        _print(real_tables.tables(names[1]))
+            raise SystemExit(f"Say where the tables are: python -m benchmarks {names[0]} DIR")
+        if names[0] == "gather":
+            gather(names[1])
+        else:
+            _print(real_tables.tables(names[1]))
         return
     unknown = set(names) - _TABLES.keys()
     if unknown:
-        raise SystemExit(f"Unknown benchmark; choose from: {', '.join(_TABLES)}, tables DIR")
+        raise SystemExit(
+            f"Unknown benchmark; choose from: {', '.join(_TABLES)}, tables DIR, gather DIR"
+        )
     for name in names or _TABLES:
         _print(_TABLES[name]())
 

@@ -2,15 +2,18 @@
 
 import inspect
 import json
+import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import dpcov
 from cli.runner import invoke
 from dpcov.cli import release as commands
+from dpcov.cli.app import app
 from dpcov.publication import write_folder
 from publication import forger, releases
 
@@ -40,6 +43,26 @@ def test_the_help_is_a_short_manual():
     text = run("--help").output
     for word in ("release", "verify", "Exit codes", "130", "--install-completion"):
         assert word in text
+
+
+def test_no_paragraph_of_the_help_is_broken_in_the_middle_of_a_line():
+    def paragraphs(command):
+        yield from (command.help or "").replace("\b", "").split("\n\n")
+        for below in getattr(command, "commands", {}).values():
+            yield from paragraphs(below)
+
+    # A terminal has 80 columns, of which two are the margin. Line breaks are kept as they are.
+    found = [text.strip().splitlines() for text in paragraphs(get_command(app))]
+    assert len(found) > 20
+    assert all(len(line) <= 78 for lines in found if len(lines) > 1 for line in lines)
+
+
+def test_the_help_names_a_share_that_the_command_takes(rows, tmp_path):
+    for command, options in (("release", ()), ("release-pairs", ("--max-pairs", 3))):
+        text = " ".join(run(command, "--help").output.replace("│", " ").split())
+        share = re.search(r"such as (\w+=\d\.\d)", text)[1]
+        asked = ("--share", share, *options, "--out", tmp_path / command, "--quiet")
+        assert run(command, rows, *PROMISE, *asked).exit_code == 0
 
 
 def test_a_plan_is_a_table_and_one_sentence():
@@ -346,6 +369,10 @@ def test_a_folder_that_is_none_is_refused(tmp_path, command):
     result = run(command, tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "has no card.json" in result.stderr
+    (tmp_path / "release.npz").touch()
+    result = run(command, tmp_path / "release.npz")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "is not a folder. Name the folder that dpcov wrote." in result.stderr
 
 
 def test_a_promise_that_the_release_does_not_keep_is_not_shown(tmp_path):

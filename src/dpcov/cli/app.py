@@ -33,8 +33,8 @@ A table has one row for each person. From a file to something to publish:
                            --epsilon 1 --delta 1e-6
   dpcov verify survey/
 
-Only `release`, `release-pairs` and `local randomize` spend privacy, each time they run. Everything
-else is free.
+Only `release`, `release-pairs` and `local randomize` spend privacy, each time
+they run. Everything else is free.
 
 Results go to the output, warnings and errors to the error stream.
 

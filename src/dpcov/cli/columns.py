@@ -26,8 +26,8 @@ def columns(
 ) -> None:
     """Print a file of public facts to be filled in by hand. No cell is read.
 
-    Names that may be somebody's row, as in a file without a header, are not printed unless
-    --header says that they are names.
+    Names that may be somebody's row, as in a file without a header, are not
+    printed unless --header says that they are names.
 
     Example: dpcov columns survey.csv > columns.toml
     """

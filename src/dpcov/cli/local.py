@@ -109,8 +109,8 @@ def randomize(
 ) -> None:
     """Make one report for each row of a table. Spends each person's budget.
 
-    Somebody who reports again must send the same report again: a second one is a second
-    disclosure.
+    Somebody who reports again must send the same report again: a second one is
+    a second disclosure.
 
     Example: dpcov local randomize my_row.csv --plan plan.json --out my_report.bin
     """

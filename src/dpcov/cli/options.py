@@ -174,6 +174,16 @@ Shares = Annotated[
     list[str] | None,
     typer.Option(
         "--share",
+        help="A step's share of the budget, such as center=0.1: dpcov plan lists the steps. May "
+        "be given several times.",
+        show_default=False,
+        rich_help_panel=_MECHANISM,
+    ),
+]
+PairsShares = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--share",
         help="A relative share of the budget, such as values=0.6. May be given several times.",
         show_default=False,
         rich_help_panel=_MECHANISM,

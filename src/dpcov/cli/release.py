@@ -34,6 +34,7 @@ from dpcov.cli.options import (
     PairsCenter,
     PairsRowNorm,
     PairsScales,
+    PairsShares,
     PrivacyUnit,
     Quiet,
     Relation,
@@ -79,8 +80,8 @@ def release(
 ) -> None:
     """Publish the covariance of a table. Spends the privacy budget.
 
-    Writes a folder: release.npz, covariance.csv and .parquet, edges.csv, card.json, card.md,
-    page.html.
+    Writes a folder: release.npz, covariance.csv and .parquet, edges.csv,
+    card.json, card.md, page.html.
 
     Example: dpcov release survey.csv --epsilon 1 --delta 1e-6 --out survey/
     """
@@ -127,7 +128,7 @@ def release_pairs(
     center: PairsCenter = None,
     scales: PairsScales = None,
     neighbors: Relation = Neighbors.REPLACE,
-    shares: Shares = None,
+    shares: PairsShares = None,
     seed: Seed = None,
     name: Name = "",
     curator: Curator = "",
@@ -140,8 +141,8 @@ def release_pairs(
 ) -> None:
     """Publish the strongest pairs of columns of a table. Spends the privacy budget.
 
-    For hundreds or thousands of columns of which few are related. Writes a folder, as dpcov
-    release does.
+    For hundreds or thousands of columns of which few are related. Writes a
+    folder, as dpcov release does.
 
     Example: dpcov release-pairs genes.parquet --max-pairs 200 --epsilon 1 --delta 1e-6 --out genes/
     """
@@ -196,6 +197,6 @@ def _shares(given: list[str] | None) -> dict[str, float] | None:
             shares[name.strip()] = float(number)
         except ValueError:
             raise typer.BadParameter(
-                "--share takes a name and a number, such as values=0.6."
+                "--share takes the name of a step and a number, as in NAME=0.1."
             ) from None
     return shares or None

@@ -49,7 +49,8 @@ def read_columns(path: str | os.PathLike[str]) -> Columns:
     content = _parse(_read_text(file), kind, file.name)
     if not isinstance(content, dict) or set(content) != {"columns"}:
         raise ParameterError(
-            f"{file.name} must have one table, 'columns', with the facts of each column by name."
+            f"{file.name} must have one table, 'columns', with the facts of each column by name: "
+            + ("in TOML, a line [columns] above them." if kind == ".toml" else '{"columns": {…}}.')
         )
     return Columns.from_mapping(content["columns"])
 
@@ -86,7 +87,7 @@ def _parse(text: str, kind: str, name: str) -> Any:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:  # of both parsers
         problem = str(error)[:_LONGEST_REASON]
-    raise ParameterError(f"{name} is not valid {kind[1:].upper()}: {problem}")
+    raise ParameterError(f"{name} is not valid {kind[1:].upper()}: {problem.rstrip('.')}.")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -324,7 +324,8 @@ def estimate_covariance(
         warnings.warn(
             "Nothing is detectable in this release: a correlation would have to be "
             f"{detectable:.2g} to stand out. Do not read relations from it. More rows, a larger "
-            "epsilon or a smaller row_norm would help.",
+            f"epsilon or {'a smaller row_norm' if release.learned is None else 'fewer columns'} "
+            "would help.",
             NothingDetectableWarning,
             stacklevel=3,
         )

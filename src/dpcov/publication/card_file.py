@@ -47,6 +47,8 @@ def sha256_of(file: Path) -> str:
 
 def read_card_text(folder: Path) -> bytes:
     """Return the bytes of a folder's card."""
+    if folder.exists() and not folder.is_dir():
+        raise FolderError(f"{str(folder)!r} is not a folder. Name the folder that dpcov wrote.")
     if not folder.is_dir():
         raise FolderError(f"There is no folder {str(folder)!r}.")
     try:

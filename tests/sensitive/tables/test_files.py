@@ -232,7 +232,10 @@ BAD = {
     "same names": (csv("a,a\n1,2\n3,4\n"), "Columns 1 and 2 of the table have the same name"),
     "latin-1 header": (csv("gr\xf6\xdfe,b\n1,2\n3,4\n".encode("latin-1")), "survey.csv cannot"),
     "binary": (csv(b"\x00\xff\xfe" * 500), "survey.csv"),
-    "text parquet": (parquet(TEXT), "Column 'city' of part-0.parquet is of type string"),
+    "text parquet": (
+        parquet(TEXT),
+        "Column 'city' of part-0.parquet is of type string.* by columns=",
+    ),
     "other columns": (
         parquet(table_of(ROWS), table_of(two, ["a", "d"])),
         "part-1.parquet has other",

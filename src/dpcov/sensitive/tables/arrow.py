@@ -40,5 +40,6 @@ def open_reader(table: Any) -> pa.RecordBatchReader:
             if isinstance(table, pyarrow.RecordBatchReader)
             else pyarrow.RecordBatchReader.from_stream(table)
         ),
-        f"The table must be a table; got {kind_of(table)}, which gives no stream of rows.",
+        f"The table must have rows and columns; got {kind_of(table)}, which gives no stream of "
+        "rows.",
     )

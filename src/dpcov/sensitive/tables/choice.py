@@ -177,13 +177,13 @@ def _choose(
     selected = tuple(wanted.select or ())
     unit = () if wanted.privacy_unit is None else (wanted.privacy_unit,)
     place_of = {label: place for place, label in enumerate(labels)}
-    for what, names in (("privacy_unit", unit), ("select", selected)):
+    for what, names in (("privacy_unit= names", unit), ("There are stated", selected)):
         unknown = [name for name in names if name not in place_of]
         if unknown:
             # A stated name among them shows that they are names; else nothing does.
             has_names = known or any(name in place_of for name in (*unit, *selected))
             raise InputError(
-                f"{what}= names columns that the table does not have: {_list(map(repr, unknown))}. "
+                f"{what} columns that the table does not have: {_list(map(repr, unknown))}. "
                 + (_show(labels, index, known) if has_names else _HIDDEN)
             )
     if len(place_of) < len(labels):

@@ -38,7 +38,11 @@ def given_names(columns: Any, expected: int) -> tuple[str, ...]:
     """Return names that a caller states for all columns."""
     names = check_names("columns", columns)
     if len(names) != expected:
-        raise InputError(f"columns has {len(names)} names; the table has {expected} columns.")
+        raise InputError(
+            f"columns has {len(names)} names; the table has {expected} columns. A list names all "
+            "of them, in order. To use some of them, state a mapping of names to facts; a fact "
+            "need not be known: {'age': (18, 110), 'income': {}}."
+        )
     return names
 
 
@@ -112,8 +116,8 @@ def refuse_column(
     """Return the refusal of a column that is not numeric, for the caller to raise."""
     called = call_column(name, place, is_known=is_stated or (has_numbers and is_plain(name)))
     return InputError(
-        f"{called}{of and f' of {of}'} is of type {kind}, not a number. Drop it, or convert it by "
-        "a public rule."
+        f"{called}{of and f' of {of}'} is of type {kind}, not a number. Drop it first, leave it "
+        "out by columns=, or convert it by a public rule."
     )
 
 
