@@ -414,3 +414,13 @@ def test_a_plan_says_its_shares_and_what_is_stated():
 def test_the_rows_needed_know_what_is_stated(facts):
     nothing = dpcov.plan(n=1000, p=10, **BUDGET).rows_needed(0.1, mechanism="dense")
     assert dpcov.plan(n=1000, p=10, **BUDGET, **facts).rows_needed(0.1, mechanism="dense") < nothing
+
+
+def test_few_rows_are_said_to_teach_limits_roughly():
+    few, enough = (dpcov.plan(n=n, p=12, epsilon=1.0, delta=1e-6) for n in (1_000, 10_000))
+    assert "teach limits roughly" in str(few)
+    assert "roughly" not in str(enough)
+    answers = {f"q{place}": (1, 5) for place in range(12)}
+    stated = dpcov.plan(n=1_000, epsilon=1.0, delta=1e-6, columns=answers)
+    assert "roughly" not in str(stated)
+    assert "limit" not in stated.shares

@@ -199,7 +199,10 @@ def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated)
         (("--privacy-unit", "x9"), "--privacy-unit needs --rows-per-unit"),
         (("--rows-per-unit", 2), "--rows-per-unit needs --privacy-unit, the column"),
         (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
-        (("--share", "noise=1"), "--share must be a mapping that names range, center, limit"),
+        (
+            ("--share", "noise=1"),
+            "--share must be a mapping whose keys are among range, center, limit",
+        ),
         (("--share", "range=0.9"), "of the budget for the moments"),
         (("--share", "range=0.1", "--row-norm", 2), "with --row-norm nothing is"),
         (("--out", "."), "has no name of its own"),

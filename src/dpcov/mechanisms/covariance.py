@@ -57,7 +57,7 @@ def release(
     columns : Columns, mapping, path of a .toml or .json file, or sequence of str, optional
         Public facts of the columns to be used, such as ``{"age": (18, 110), "income": (0,
         None)}``: see `dpcov.Columns`. Or column names; by default the table's own, or
-        ``x0, x1, …``.
+        ``x0, x1, …``. Columns of a frame or file that are not named are not used.
         What is not stated of a column is learned, and paid for: a range, a center, limits and
         a scale.
     row_norm : float, optional

@@ -132,7 +132,7 @@ def budget_shares(options: DenseOptions, *, n_rows: int, n_columns: int) -> dict
     return dict(zip(names, event_shares(events), strict=True))
 
 
-def what_is_stated(options: DenseOptions, n_columns: int) -> str:
+def what_is_stated(options: DenseOptions, *, n_rows: int, n_columns: int) -> str:
     """Say which facts are stated, and what follows for the rest."""
     facts = () if options.facts is None else options.facts
     some = sum(
@@ -143,4 +143,15 @@ def what_is_stated(options: DenseOptions, n_columns: int) -> str:
     if options.row_norm is not None:
         stated = " and ".join(filter(None, [stated, "row_norm"]))
         return f"Stated: {stated}; nothing is learned."
-    return f"Stated: {stated}; the rest is learned." if stated else "Nothing is stated."
+    known = f"Stated: {stated}; the rest is learned." if stated else "Nothing is stated."
+    return known + _how_rough(options, n_rows, n_columns)
+
+
+def _how_rough(options: DenseOptions, n_rows: int, n_columns: int) -> str:
+    facts = options.stated(n_columns, n_rows)
+    if not facts.trusts_narrow or not facts.with_limit_sought.any():
+        return ""
+    return (
+        " So few rows teach limits roughly, and long tails may be cut: state center and scale "
+        "where you know them."
+    )

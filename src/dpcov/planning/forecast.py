@@ -57,7 +57,8 @@ class Forecast:
     dense       0.332           none            none
     pairs      0.0212           0.13           0.158
     Shares of the budget of dense: range 4 %, center 6 %, limit 6 %, mean 2 %, scale 4 %, \
-beyond 0.5 %, radius 4 %, clipping 3 %, moments 70.5 %. Nothing is stated.
+beyond 0.5 %, radius 4 %, clipping 3 %, moments 70.5 %. Nothing is stated. So few rows teach \
+limits roughly, and long tails may be cut: state center and scale where you know them.
     Use dpcov.release_pairs with max_pairs=200, center='learned': a correlation of 0.13 will be \
 shown with probability one half, one of 0.16 with probability 0.9. That is for about Gaussian \
 columns: skewed ones, and those of few values, show less in signs.
@@ -197,7 +198,7 @@ columns: skewed ones, and those of few values, show less in signs.
         if self._options is None:
             return ""
         shares = ", ".join(f"{step} {100 * share:.3g} %" for step, share in self.shares.items())
-        stated = what_is_stated(self._options, self.n_columns)
+        stated = what_is_stated(self._options, n_rows=self.n_rows, n_columns=self.n_columns)
         return f"Shares of the budget of dense: {shares}. {stated}"
 
     def _outlook(self, mechanism: str, n_rows: int) -> Outlook:

@@ -100,9 +100,9 @@ def test_a_stated_share_changes_that_step_and_the_moments():
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        ({"trace": 0.1}, "mapping that names range"),
-        ({"moments": 0.5}, "mapping that names range"),
-        ([0.1], "mapping that names range"),
+        ({"trace": 0.1}, "mapping whose keys are among range"),
+        ({"moments": 0.5}, "mapping whose keys are among range"),
+        ([0.1], "mapping whose keys are among range"),
         ({"center": 0.0}, "share of center"),
         ({"clipping": 0.0}, "share of clipping"),
         ({"center": True}, "share of center"),

@@ -156,7 +156,10 @@ def _weights(
     """Return the share of each step; the moments have what is left."""
     own = {} if shares is None else shares
     if not isinstance(own, Mapping) or not set(own) <= set(defaults):
-        raise ParameterError(f"shares must be a mapping that names {', '.join(defaults)}.")
+        raise ParameterError(
+            f"shares must be a mapping whose keys are among {', '.join(defaults)}; the moments "
+            "have the rest."
+        )
     checked = {
         step: check_number(
             f"share of {step}",
