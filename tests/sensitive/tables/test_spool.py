@@ -168,7 +168,7 @@ def test_categories_may_be_more_than_one_list_has_room_for(files):
     with spooled(stream, privacy_unit="who") as source:
         keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
         rows = np.concatenate(list(source.blocks(64)))[:, 0]
-    assert keys == sum(lists, [])
+    assert keys == [key for who in lists for key in who]
     assert rows.tolist() == list(range(100)) * 5
 
 
