@@ -47,7 +47,7 @@ _OPTIONS = {
     r"dpcov\.release_pairs\b": "dpcov release-pairs",
     r"dpcov\.release\b": "dpcov release",
     r"\b(missing|neighbors|center|scales|engine)='([\w-]+)'": r"--\1 \2",
-    r"\bselect=": "the columns file",
+    r"\bcolumns= names\b": "the columns file names",
     r"\bcolumns=": "--columns",
     r"\bheader=True\b": "--header",
     r"\bheader=False\b": "--no-header",

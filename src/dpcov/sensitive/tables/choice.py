@@ -177,7 +177,7 @@ def _choose(
     selected = tuple(wanted.select or ())
     unit = () if wanted.privacy_unit is None else (wanted.privacy_unit,)
     place_of = {label: place for place, label in enumerate(labels)}
-    for what, names in (("privacy_unit", unit), ("select", selected)):
+    for what, names in (("privacy_unit", unit), ("columns", selected)):
         unknown = [name for name in names if name not in place_of]
         if unknown:
             # A stated name among them shows that they are names; else nothing does.
