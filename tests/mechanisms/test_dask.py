@@ -44,6 +44,23 @@ MEASURES = {
     },
 }
 UNITS = {"privacy_unit": "who", "rows_per_unit": 2}
+PARTLY = {"a": (-3, 3), "b": (0, None), "c": {}, "d": {"center": 0.1, "scale": 1.0}}
+HOLES = FRAME.mask(np.random.default_rng(2).random(FRAME.shape) < 0.05)
+WITH_UNITS = HOLES.assign(who=WHO)
+LEARNING = {
+    "nothing stated": (FRAME, {}),
+    "stated in part": (FRAME, {"columns": PARTLY}),
+    "missing cells": (HOLES, {"missing": "center"}),
+    "add-remove": (FRAME, {"neighbors": "add-remove"}),
+    "units": (WITH_UNITS, {"missing": "center", "columns": PARTLY, **UNITS}),
+    "pairs": (FRAME, {"max_pairs": 3, "center": "learned"}),
+    "pairs of units": (
+        WITH_UNITS,
+        {"max_pairs": 3, "missing": "center", "neighbors": "add-remove", **UNITS},
+    ),
+}
+PASSES = {"columns": {}, "lengths": {}, "moments": {}}
+PASSES |= dict.fromkeys(("centers", "co-movements"), LEARNING["pairs"][1])
 
 
 def dask_array(count):
@@ -229,36 +246,111 @@ def test_a_cluster_reads_files_itself_and_keeps_units_apart(client, tmp_path):
         assert contents(made, tmp_path) == serial
 
 
-def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("case", LEARNING)
+def test_a_cluster_learns_the_same(case, client, tmp_path):
+    table, options = LEARNING[case]
+    (tmp_path / "parts").mkdir()
+    for place in range(0, N_ROWS, 1500):
+        part = pa.Table.from_pandas(table[place : place + 1500], preserve_index=False)
+        pq.write_table(part, tmp_path / "parts" / f"{place}.parquet", row_group_size=400)
+    serial = contents(release(table, **BUDGET, **options), tmp_path)
+    for each in (tmp_path / "parts", dask_frame(3, table), table):
+        made = release(each, engine=client, **BUDGET, **options)
+        assert contents(made, tmp_path) == serial
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("reading", PASSES)
+def test_a_worker_that_is_killed_in_any_pass_changes_nothing(reading, client, tmp_path):
     def slowly(part):
-        time.sleep(0.2)
+        time.sleep(0.1)
         return part
 
     pids = list(client.run(os.getpid).values())
     killed = []
 
     def kill_one(name, done, total):
-        if not killed and done < total:
+        if name == reading and not killed and done < total:
             killed.append(pids[0])
             os.kill(pids[0], signal.SIGKILL)
 
     table = dask_array(12).map_blocks(slowly, dtype=float)
-    made = dpcov.release(table, engine=client, progress=kill_one, **DENSE)
+    options = BUDGET | PASSES[reading]
+    made = release(table, engine=client, progress=kill_one, **options)
     assert killed
-    assert contents(made, tmp_path) == contents(dpcov.release(ROWS, **DENSE), tmp_path)
+    assert contents(made, tmp_path) == contents(release(ROWS, **options), tmp_path)
 
 
-def test_workers_that_die_again_and_again_are_an_error_and_spend_nothing(client, monkeypatch):
+def held_tasks(client):
+    """Return the names of tasks that somebody still wants, when the cluster has come to rest."""
+
+    def names(dask_scheduler):
+        return [str(name) for name in dask_scheduler.tasks]
+
+    for _ in range(100):
+        found = client.run_on_scheduler(names)
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
+@pytest.mark.parametrize("reading", ["columns", "lengths", "co-movements"])
+def test_workers_that_die_again_and_again_are_an_error(reading, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "release_gram", lambda *a, **k: pytest.fail("released"))
+    flag = tmp_path / "die"
+
     def die(part):
-        if len(part):
+        if len(part) and flag.exists():
             os.kill(os.getpid(), signal.SIGKILL)
         return part
 
-    monkeypatch.setattr(dense, "release_gram", lambda *a, **k: pytest.fail("drew noise"))
-    table = dask_array(1).map_blocks(die, dtype=float, meta=np.empty((0, 0)))
+    order = [name for name in PASSES if PASSES[name] == PASSES[reading]]
+    before = [None, *order][order.index(reading)]
+    if before is None:
+        flag.touch()
+
+    def arm(name, done, total):
+        if name == before and done == total:
+            flag.touch()
+
+    table = dask_array(3).map_blocks(die, dtype=float, meta=np.empty((0, 0)))
+    options = BUDGET | PASSES[reading]
     with pytest.raises(EngineError, match="Workers died again and again") as caught:
-        dpcov.release(table, engine=client, **DENSE)
+        release(table, engine=client, progress=arm, **options)
     assert caught.value.__context__ is caught.value.__cause__ is None
+    said = door.NOTHING_SPENT if before is None else door.NOISE_DRAWN
+    assert str(caught.value).endswith(said)
+    # The cluster has forgotten it: what failed is computed anew when it is asked for again.
+    assert held_tasks(client) == []
+    flag.unlink()
+    monkeypatch.undo()
+    client.wait_for_workers(2, timeout=60)
+    monkeypatch.setattr(dask_engine.DaskEngine, "_count", lambda self, source, kernel: 5)
+    again = release(table, engine=client, **options)
+    assert contents(again, tmp_path) == contents(release(ROWS, **options), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("reading", "how"), [("columns", "close"), ("moments", "close"), ("co-movements", "restart")]
+)
+def test_a_cluster_that_is_lost_is_an_error_of_the_engine(reading, how, cluster):
+    from distributed import Client
+
+    def lose(name, done, total):
+        if name == reading and connected.status == "running" and not lost:
+            lost.append(name)
+            connected.close() if how == "close" else connected.restart(timeout=60)
+
+    lost = []
+    with kept_environment(), Client(cluster, set_as_default=False) as connected:
+        connected.wait_for_workers(2, timeout=60)
+        with pytest.raises(EngineError, match="connection to the Dask cluster was lost") as caught:
+            release(dask_array(5), engine=connected, progress=lose, **BUDGET | PASSES[reading])
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    said = door.NOTHING_SPENT if reading == "columns" else door.NOISE_DRAWN
+    assert str(caught.value).endswith(said)
 
 
 @pytest.mark.claim("P8")
@@ -286,6 +378,14 @@ def test_a_collection_that_fails_on_a_cluster_repeats_nothing(client):
         dpcov.release(table, engine=client, **DENSE)
     assert cell not in str(caught.value)
     assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+def test_a_client_need_not_be_the_default_of_its_process(cluster, tmp_path):
+    from distributed import Client
+
+    with kept_environment(), Client(cluster, set_as_default=False) as connected:
+        made = dpcov.release(dask_array(3), engine=connected, **BUDGET)
+    assert contents(made, tmp_path) == contents(dpcov.release(ROWS, **BUDGET), tmp_path)
 
 
 def test_a_client_that_is_closed_is_refused(cluster):

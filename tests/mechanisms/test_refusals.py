@@ -9,7 +9,7 @@ import pytest
 import dpcov
 from dpcov.errors import DpcovError, EngineError, MissingValueError
 from dpcov.mechanisms import dense
-from dpcov.mechanisms.door import NOTHING_SPENT, refused_for_free
+from dpcov.mechanisms.door import NOISE_DRAWN, NOTHING_SPENT, refused_for_free, telling_the_cost
 
 
 class Untouchable:
@@ -142,7 +142,7 @@ def test_a_refusal_of_rows_says_that_nothing_was_spent_too(make):
         assert str(refusal.value).count(NOTHING_SPENT) == 1
 
 
-def test_a_failure_after_noise_was_drawn_does_not_say_that_nothing_was_spent(monkeypatch):
+def test_a_failure_after_noise_was_drawn_says_so_and_not_that_nothing_was_spent(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(5000, 3))
 
     def fail(*args, **keywords):
@@ -153,14 +153,18 @@ def test_a_failure_after_noise_was_drawn_does_not_say_that_nothing_was_spent(mon
         dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=4.0)
     with pytest.raises(EngineError) as after:
         dpcov.release(rows, epsilon=1.0, delta=1e-6)  # a row norm was learned
-    assert NOTHING_SPENT in str(before.value)
-    assert NOTHING_SPENT not in str(after.value)
+    assert str(before.value) == f"Workers died. {NOTHING_SPENT}"
+    assert str(after.value) == f"Workers died. {NOISE_DRAWN}"
 
 
 def test_an_error_keeps_its_kind_and_says_it_once():
     with pytest.raises(MissingValueError, match=r"^A cell\. Nothing was spent\.$"):  # noqa: SIM117
         with refused_for_free(), refused_for_free():
             raise MissingValueError("A cell.")
+    with pytest.raises(EngineError) as spent:  # noqa: SIM117
+        with refused_for_free(), telling_the_cost(lambda: True):
+            raise EngineError("A worker.")
+    assert str(spent.value) == f"A worker. {NOISE_DRAWN}"
     with pytest.raises(ImportError, match="Nothing was spent") as refusal, refused_for_free():
         raise dpcov.errors.MissingExtraError("needs dask.")
     assert refusal.value.msg == str(refusal.value)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpcov.mechanisms.dense import DenseOptions, release_dense
-from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
+from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
 from dpcov.releases import Release
 from dpcov.releases.saturation import warn_of_saturation
 
@@ -109,8 +109,11 @@ def release(
     Raises
     ------
     ParameterError, InputError
-        Before any budget is spent, which the message says, and with no data in it. What can be
-        refused without a row is refused before the table is opened.
+        With no data in it. What can be refused without a row is refused before the table is
+        opened, and what is wrong with cells in the first reading: the message says that nothing
+        was spent. If a later reading fails, it says that noise had been drawn.
+    EngineError
+        The workers of `engine` died, or the connection to them. The message says the same.
 
     Warns
     -----
@@ -165,7 +168,7 @@ def release(
         options.check(request.n_columns)
         request = request.for_table(table)
     opened = request.reading(table, passes=options.passes)
-    with refused_for_free(request.is_spent), opened as (source, adder):
+    with telling_the_cost(request.is_spent), opened as (source, adder):
         made = release_dense(source, options, engine=adder, stream=request.stream)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:

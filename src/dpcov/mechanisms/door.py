@@ -1,7 +1,7 @@
 """What `dpcov.release` and `dpcov.release_pairs` share: the way from a table to a mechanism.
 
 Owns the order. Whatever can be refused without a row is refused before the table is opened, and
-a refusal says that nothing was spent.
+a refusal says what it cost: nothing, as long as no noise was drawn.
 """
 
 from __future__ import annotations
@@ -28,10 +28,24 @@ from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.tables.spool import readable
 from dpcov.sensitive.workers.schedulers import Scheduler, choose_scheduler
 
-__all__ = ["NOTHING_SPENT", "Facts", "Progress", "Request", "refused_for_free"]
+__all__ = [
+    "NOISE_DRAWN",
+    "NOTHING_SPENT",
+    "Facts",
+    "Progress",
+    "Request",
+    "refused_for_free",
+    "telling_the_cost",
+]
 
 NOTHING_SPENT = "Nothing was spent."
 """What every refusal says, as long as no noise was drawn."""
+
+NOISE_DRAWN = (
+    "Noise had been drawn, and what came of it was thrown away unseen: count the budget as spent, "
+    "unless the reason has nothing to do with the rows."
+)
+"""What it says afterwards. Nobody saw a number, but that it failed may tell about the rows."""
 
 Facts = (
     Columns
@@ -46,12 +60,26 @@ Progress = bool | Callable[[str, int, "int | None"], None]
 @contextmanager
 def refused_for_free(is_spent: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Let a refusal say that nothing was spent, as long as that is so."""
+    with _adding(lambda: "" if is_spent() else NOTHING_SPENT):
+        yield
+
+
+@contextmanager
+def telling_the_cost(is_spent: Callable[[], bool]) -> Iterator[None]:
+    """Let a failure say that nothing was spent, or else that noise had been drawn."""
+    with _adding(lambda: NOISE_DRAWN if is_spent() else NOTHING_SPENT):
+        yield
+
+
+@contextmanager
+def _adding(cost: Callable[[], str]) -> Iterator[None]:
+    """Add to an error what it cost, once."""
     try:
         yield
     except DpcovError as error:
-        text = str(error)
-        if NOTHING_SPENT not in text and not is_spent():
-            error.args = (f"{text} {NOTHING_SPENT}",)
+        text, said = str(error), cost()
+        if said and NOTHING_SPENT not in text and NOISE_DRAWN not in text:
+            error.args = (f"{text} {said}",)
             if isinstance(error, ImportError):
                 error.msg = error.args[0]
         raise

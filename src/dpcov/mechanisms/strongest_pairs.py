@@ -17,7 +17,7 @@ from dpcov.columns import Units
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.differences import check_differences, draw_pairing
-from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
+from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
 from dpcov.mechanisms.options import public_vector
 from dpcov.mechanisms.outlook import choose_center
 from dpcov.mechanisms.pairs import release_co_movement
@@ -105,7 +105,7 @@ progress, seed
 
     Raises
     ------
-    ParameterError, InputError
+    ParameterError, InputError, EngineError
         As for `dpcov.release`.
 
     Warns
@@ -150,7 +150,7 @@ progress, seed
         request = request.for_table(table)
         stated.check_workers(request)
     opened = request.reading(table, passes=stated.passes(request))
-    with refused_for_free(request.is_spent), opened as (source, adder):
+    with telling_the_cost(request.is_spent), opened as (source, adder):
         made = _release(source, request, stated, adder)
     request.warn_of_weak_promise(made.n_rows)
     return made

@@ -10,6 +10,7 @@ import scipy.sparse
 from dpcov.errors import InputError, MissingExtraError, MissingValueError
 from dpcov.sensitive.tables import is_streamed, open_table
 from dpcov.sensitive.tables.description import ColumnType, describe_table
+from either import release
 from sensitive.tables.memory import megabytes_to_read, needs_linux
 
 ROWS = np.random.default_rng(0).poisson(0.4, size=(101, 3)).astype(np.float32)
@@ -83,6 +84,31 @@ def test_columns_are_selected_and_units_come_from_the_notes(kind, anndata, tmp_p
 def test_it_is_described_by_its_names_and_type(kind, anndata, tmp_path):
     described = tuple(ColumnType(name, "number") for name in "abc")
     assert describe_table(KINDS[kind](anndata, tmp_path)) == described
+
+
+LEARNING = {
+    "nothing stated": {},
+    "stated in part": {"columns": {"c": (0, None), "a": {}}},
+    "missing cells": {"missing": "center"},
+    "add-remove": {"neighbors": "add-remove"},
+    "units": {"privacy_unit": "who", "rows_per_unit": 20, "missing": "center"},
+    "pairs": {"center": "learned", "max_pairs": 2},
+}
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("case", LEARNING)
+@pytest.mark.parametrize("kind", ["sparse", "file", "sparse file", "backed"])
+def test_what_is_learned_has_the_bytes_of_a_plain_frame(case, kind, anndata, tmp_path):
+    options = {"epsilon": 5.0, "delta": 1e-6, "seed": 3, **LEARNING[case]}
+    frame = pd.DataFrame(ROWS, columns=list("abc"))
+    if "privacy_unit" in options:
+        frame["who"] = WHO
+    saved = []
+    for each in (KINDS[kind](anndata, tmp_path), frame):
+        release(each, **options).save(tmp_path / "release.npz")
+        saved.append((tmp_path / "release.npz").read_bytes())
+    assert saved[0] == saved[1]
 
 
 def test_a_name_of_a_variable_may_be_that_of_a_note(anndata):

@@ -8,6 +8,7 @@ import dpcov
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.description import ColumnType, describe_table
+from either import release
 
 duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
 
@@ -40,6 +41,30 @@ def test_a_query_of_random_order_is_computed_once_for_all_passes(relation):
     budget = {"epsilon": 1.0, "delta": 1e-6, "seed": 3}
     released = dpcov.release(relation.select("a", "b").order("random()"), **budget)
     assert (released.matrix == dpcov.release(TABLE.drop_columns("city"), **budget).matrix).all()
+
+
+LEARNING = {
+    "nothing stated": {},
+    "stated in part": {"columns": {"b": (-2, None), "a": {}}},
+    "missing cells": {"missing": "center"},
+    "add-remove": {"neighbors": "add-remove"},
+    "units": {"privacy_unit": "who", "rows_per_unit": 2, "missing": "center"},
+    "pairs": {"center": "learned", "max_pairs": 1},
+}
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("case", LEARNING)
+def test_what_is_learned_has_the_bytes_of_the_same_table_in_memory(relation, case, tmp_path):
+    options = {"epsilon": 5.0, "delta": 1e-6, "seed": 3, **LEARNING[case]}
+    hole = "case when b > 1.5 then null else a end" if "missing" in options else "a"
+    unit = ", 'p' || (round(abs(a) * 1e6) % 2000) as who" if "privacy_unit" in options else ""
+    query = relation.project(f"{hole} as a, b{unit}")
+    saved = []
+    for each in (query, query.to_arrow_table()):
+        release(each, **options).save(tmp_path / "release.npz")
+        saved.append((tmp_path / "release.npz").read_bytes())
+    assert saved[0] == saved[1]
 
 
 def test_a_relation_is_described_without_a_row(relation):

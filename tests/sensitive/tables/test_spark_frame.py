@@ -10,8 +10,10 @@ import pytest
 
 import dpcov
 from dpcov.errors import InputError, MissingValueError
+from dpcov.mechanisms.door import NOISE_DRAWN, NOTHING_SPENT
 from dpcov.sensitive.tables import is_streamed, open_table
 from dpcov.sensitive.tables.description import describe_table
+from either import release
 
 pytestmark = [
     pytest.mark.skipif(
@@ -88,6 +90,67 @@ def test_a_release_has_the_bytes_of_the_same_table_in_memory(frame):
     budget = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0, "seed": 3}
     released = dpcov.release(frame.drop("t"), **budget)
     assert (released.matrix == dpcov.release(TABLE.drop_columns("t"), **budget).matrix).all()
+
+
+HOLES = np.random.default_rng(2).random(101) < 0.1
+LEARNING = {
+    "nothing stated": {},
+    "stated in part": {"columns": {"a": (-2, None), "b.c": {}, "c`": {"center": 0.0}}},
+    "missing cells": {"missing": "center"},
+    "add-remove": {"neighbors": "add-remove"},
+    "units": {"privacy_unit": "who", "rows_per_unit": 2, "missing": "center"},
+    "pairs": {"center": "learned", "max_pairs": 2},
+}
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("case", LEARNING)
+def test_what_is_learned_has_the_bytes_of_the_same_table_in_memory(session, case, tmp_path):
+    options = {"epsilon": 5.0, "delta": 1e-6, "seed": 3, **LEARNING[case]}
+    cells = pa.array(ROWS[:, 0], mask=HOLES if "missing" in options else None)
+    table = TABLE.drop_columns("t").set_column(0, "a", cells)
+    saved, told = [], []
+    for each in (session.createDataFrame(table), table):
+        made = release(each, progress=lambda name, *_: told.append(name), **options)
+        made.save(tmp_path / "release.npz")
+        saved.append((tmp_path / "release.npz").read_bytes())
+    assert saved[0] == saved[1]
+    passes = ["centers", "co-movements"] if case == "pairs" else ["columns", "lengths", "moments"]
+    assert list(dict.fromkeys(told)) == passes
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("reading", ["columns", "lengths"])
+def test_a_frame_that_fails_meanwhile_says_what_was_spent(session, reading):
+    frame = session.createDataFrame(TABLE).selectExpr("a", "`b.c` as b").filter("a > -100")
+
+    class DataFrame:
+        """A frame that can be lost."""
+
+        def __init__(self, table):
+            self._table, self.columns, self.count = table, table.columns, table.count
+
+        def limit(self, size):
+            return self._table.limit(size)
+
+        def select(self, *names):
+            if lost:
+                return self._table.selectExpr(
+                    *(f"cast(raise_error('{CELL}') as double) as {name}" for name in names)
+                )
+            return self._table.select(*names)
+
+    DataFrame.__module__ = "pyspark.sql.classic.dataframe"
+    lost = [] if reading == "lengths" else [True]
+
+    def lose(name, done, total):
+        lost.append(name)
+
+    with pytest.raises(InputError, match="cannot be computed") as caught:
+        dpcov.release(DataFrame(frame), epsilon=1.0, delta=1e-6, progress=lose)
+    said = NOTHING_SPENT if reading == "columns" else NOISE_DRAWN
+    assert str(caught.value).endswith(said)
+    assert CELL not in str(caught.value)
 
 
 def test_it_is_described_without_being_computed(session):

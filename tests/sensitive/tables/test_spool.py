@@ -156,6 +156,32 @@ def test_categories_may_be_other_ones_in_each_batch(files):
     assert keys == ["x", "y", "x", "z", "y", "x"]
 
 
+def test_categories_may_be_more_than_one_list_has_room_for(files):
+    """A hundred in each batch, counted in bytes: together they would be too many."""
+    places = pa.array(range(100), pa.int8())
+    lists = [[f"p{batch} {place}" for place in range(100)] for batch in range(5)]
+    batches = [
+        pa.record_batch({"who": pa.DictionaryArray.from_arrays(places, who), "a": places})
+        for who in lists
+    ]
+    stream = pa.RecordBatchReader.from_batches(batches[0].schema, iter(batches))
+    with spooled(stream, privacy_unit="who") as source:
+        keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
+        rows = np.concatenate(list(source.blocks(64)))[:, 0]
+    assert keys == [key for who in lists for key in who]
+    assert rows.tolist() == list(range(100)) * 5
+
+
+@pytest.mark.parametrize("length", [1, 7, 999])
+def test_short_batches_take_the_room_of_their_rows(length, files):
+    n_rows = 20_000
+    table = pa.table({name: RANDOM.normal(size=n_rows) for name in "abc"})
+    with spooled(table.to_reader(max_chunksize=length)) as source:
+        assert os.fstat(files[0].fileno()).st_size < 1.05 * 3 * 8 * n_rows
+        rows = np.concatenate(list(source.blocks(n_rows)))
+    assert (rows == np.stack([table[name].to_numpy() for name in "abc"], axis=1)).all()
+
+
 def test_a_batch_of_all_rows_is_read_back_in_parts(files):
     table = pa.table({"a": np.zeros(300_000)})
     with spooled(pa.RecordBatchReader.from_batches(table.schema, table.to_batches())):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["SpooledSource", "readable"]
 
 _PREFIX = "dpcov-spool-"
+_MOST_WAITING = 1 << 10  # batches of one row take more memory than their rows
 
 
 class SpooledSource(ArrowBatchSource):
@@ -86,17 +87,57 @@ def _write(stream: StreamSource, file: IO[bytes], folder: str, tell: Tell | None
     options = pyarrow.ipc.IpcWriteOptions(compression=cheap)
     schema = stream.used_schema
     writer = read_or_refuse(lambda: pyarrow.ipc.new_stream(file, schema, options=options), refuse)
-    n_rows, size = 0, batch_rows(len(schema))
-    for batch in stream.used_batches():
-        # A batch may be the whole table, and is read back in one piece.
-        for start in range(0, len(batch), size):
-            read_or_refuse(partial(writer.write_batch, batch.slice(start, size)), refuse)
-        n_rows += len(batch)
-        if tell is not None:
-            tell(f"spooling to {folder}", n_rows, None)
+    n_rows = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal n_rows
+        for batch in stream.used_batches():
+            yield batch
+            n_rows += len(batch)
+            if tell is not None:
+                tell(f"spooling to {folder}", n_rows, None)
+
+    for batch in _regroup(counted(), batch_rows(len(schema))):
+        read_or_refuse(partial(writer.write_batch, batch), refuse)
     read_or_refuse(writer.close, refuse)
     read_or_refuse(file.flush, refuse)
     return n_rows
+
+
+def _regroup(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches of about `size`, and no more.
+
+    A batch may be the whole table, and is read back in one piece; or a few rows, beside which
+    the headers of their columns are long.
+    """
+    waiting: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in batches:
+        for start in range(0, len(batch), size):
+            part = batch.slice(start, size)
+            if n_rows + len(part) > size:
+                yield from _join(waiting)
+                waiting, n_rows = [], 0
+            waiting.append(part)
+            n_rows += len(part)
+            if n_rows > size // 2 or len(waiting) == _MOST_WAITING:
+                yield from _join(waiting)
+                waiting, n_rows = [], 0
+    yield from _join(waiting)
+
+
+def _join(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Return one batch of all rows; or the batches, if their categories do not fit into one."""
+    pyarrow = import_pyarrow()
+    if len(batches) < 2:
+        return batches
+    try:
+        joined: list[pa.RecordBatch] = (
+            pyarrow.Table.from_batches(batches).combine_chunks().to_batches()
+        )
+    except pyarrow.ArrowException:
+        return batches
+    return joined
 
 
 def _folder() -> str:

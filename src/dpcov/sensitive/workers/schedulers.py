@@ -7,9 +7,10 @@ gives back values; it knows nothing of rows or tables.
 from __future__ import annotations
 
 import sys
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcov.errors import DpcovError, ParameterError
 from dpcov.exact.threads import blas_threads, usable_cores
@@ -31,6 +32,8 @@ __all__ = [
     "choose_scheduler",
     "current_scheduler",
 ]
+
+T = TypeVar("T")
 
 _RETRIES = 2
 
@@ -160,32 +163,38 @@ class ClientScheduler(Scheduler):
             )
         allow_transport()
         self._client = client
-        self.cores = max(1, sum(or_explain(client.nthreads).values()))
+        self.cores = max(1, sum(self._or_explain(client.nthreads).values()))
 
     def _values(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
         futures = self._send(tasks)
         futures.reverse()
-        while futures:
-            yield or_explain(futures.pop().result)
+        try:
+            while futures:
+                value = self._or_explain(futures[-1].result)
+                futures.pop().release()
+                yield value
+        finally:
+            _forget(futures)
 
     def _last(self, last: Delayed, tasks: Sequence[Delayed], done: Done) -> Any:
         from distributed import as_completed
 
         place_of = {task.key: place for place, task in enumerate(tasks)}
         final, *watched = self._send([last, *tasks])
-        finished = as_completed(watched)
+        # The client's own loop: it need not be the one that this process has by default.
+        finished = as_completed(watched, loop=self._client.loop)
         # A sum that somebody holds on to would stay in the memory of its worker.
+        held = [weakref.ref(future) for future in watched]
         del watched
         try:
             for future in finished:
                 if future.status != "finished" or future.type is Refused:
-                    return or_explain(future.result)
+                    return self._or_explain(future.result)
                 done(place_of[future.key])
-            return or_explain(final.result)
+            return self._or_explain(final.result)
         finally:
-            # What nobody waits for any more, the cluster forgets.
             finished.clear()
-            final.release()
+            _forget([final, *(each for ref in held if (each := ref()) is not None)])
 
     def _send(self, tasks: Sequence[Delayed]) -> list[Any]:
         def send() -> list[Any]:
@@ -195,7 +204,20 @@ class ClientScheduler(Scheduler):
                 futures: list[Any] = self._client.compute(list(tasks), retries=_RETRIES)
                 return futures
 
-        return or_explain(send)
+        return self._or_explain(send)
+
+    def _or_explain(self, ask: Callable[[], T]) -> T:
+        return or_explain(ask, lambda: self._client.status != "running")
+
+
+def _forget(futures: Sequence[Any]) -> None:
+    """Let the cluster forget what nobody waits for any more.
+
+    Distributed holds on to futures that are watched. Tasks would go on after a failure, and one
+    of the caller's that failed would fail again at once, without being tried.
+    """
+    for future in futures:
+        future.release()
 
 
 def _describe(wish: Any) -> str:

@@ -32,7 +32,8 @@ _KILLED = (
     "memory. Nothing was released. Give them more memory, or more and smaller partitions."
 )
 _LOST = (
-    "The connection to the Dask cluster was lost, or its work was cancelled. Nothing was released."
+    "The connection to the Dask cluster was lost, or its work was cancelled. Nothing was released. "
+    "Connect to a cluster that runs, and try again."
 )
 
 
@@ -66,12 +67,15 @@ def _name_tasks(name: str, function: Any, arguments: Sequence[tuple[Any, ...]]) 
     ]
 
 
-def or_explain(ask: Callable[[], T]) -> T:
-    """Return what `ask` returns, or raise an error of our own that is chained to nothing."""
+def or_explain(ask: Callable[[], T], is_lost: Callable[[], bool] = lambda: False) -> T:
+    """Return what `ask` returns, or raise an error of our own that is chained to nothing.
+
+    `is_lost` says whether there is a cluster no more: a client that was closed fails in any way.
+    """
     try:
         return ask()
     except Exception as error:
-        refusal = _explain(error)
+        refusal = _explain(error, is_lost())
     raise refusal.error
 
 
@@ -82,7 +86,7 @@ def unless_refused(value: Any) -> Any:
     return value
 
 
-def _explain(error: Exception) -> Refused:
+def _explain(error: Exception, is_lost: bool) -> Refused:
     """Return what may be said of a failure outside of our own functions."""
     if isinstance(error, DpcovError):
         return Refused(type(error), str(error))
@@ -91,7 +95,7 @@ def _explain(error: Exception) -> Refused:
     name = type(error).__name__
     if name == "KilledWorker":
         return Refused(EngineError, _KILLED)
-    if "Cancelled" in name or "CommClosed" in name:
+    if is_lost or "Cancelled" in name or "CommClosed" in name:
         return Refused(EngineError, _LOST)
     return Refused(InputError, _FAILED)
 
