@@ -299,6 +299,28 @@ def test_public_variances_must_be_positive():
         dpcov.releases.Variances(np.array([1.0, -1.0]), 0.0)
 
 
+@pytest.mark.parametrize(
+    ("noise", "means", "mean_noise"),
+    [(0.0, np.ones(2), 0.1), (0.5, np.ones(2), 0.0), (0.5, None, 0.1), (0.5, np.ones(3), 0.1)],
+)
+def test_means_belong_to_noisy_variances_and_have_noise(noise, means, mean_noise):
+    with pytest.raises(ParameterError, match="Means"):
+        dpcov.releases.Variances(np.ones(2), noise, means, mean_noise)
+
+
+def test_means_beside_stated_variances_are_refused(tmp_path):
+    path = tmp_path / "pairs.npz"
+    dpcov.release_pairs(ROWS, **OPTIONS, scales=2.0, center=0.0).save(path)
+
+    def smuggle(facts, arrays):
+        facts["variances"]["mean_noise"] = 1e-9
+        arrays["means"] = ROWS.mean(axis=0)
+
+    rewrite(path, smuggle)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
 def test_a_cell_bound_beyond_the_row_norm_is_refused(tmp_path):
     path = tmp_path / "pairs.npz"
     dpcov.release_pairs(ROWS, **OPTIONS, row_norm=3.0).save(path)

@@ -48,8 +48,10 @@ class Variances:
         if self.noise_scale == 0 and not (self.values > 0).all():
             raise ParameterError("Public variances must be positive.")
         self.values.setflags(write=False)
-        if (self.means is None) != (self.mean_noise == 0):
-            raise ParameterError("Means behind variances have noise.")
+        if (self.means is None) != (self.mean_noise == 0) or (
+            self.means is not None and self.noise_scale == 0
+        ):
+            raise ParameterError("Means belong to noisy variances, and have noise.")
         if self.means is not None:
             if self.means.shape != self.values.shape or self.means.dtype != np.float64:
                 raise ParameterError("Means must be a vector of float64, one for each variance.")
