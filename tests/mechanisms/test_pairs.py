@@ -298,7 +298,10 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
         ({"max_pairs": 3, "center": "3"}, "center must be one of"),
         ({"max_pairs": 3, "scales": 1e200}, "scales must be"),
         ({"max_pairs": 3, "scales": 1.0, "cell_bound": 1.0}, "with scales there are none"),
-        ({"max_pairs": 3, "shares": {"choice": 1.0}}, "shares must be a mapping that names"),
+        (
+            {"max_pairs": 3, "shares": {"choice": 1.0}},
+            "shares must be a mapping whose keys are among",
+        ),
         ({"max_pairs": 3, "missing": "drop"}, "missing must be one of"),
     ],
 )

@@ -29,18 +29,20 @@ def split(
 
 
 def check_shares(
-    defaults: Mapping[str, float], shares: Mapping[str, float] | None
+    defaults: Mapping[str, float], shares: Mapping[str, float] | None, *, most: float = 1e6
 ) -> dict[str, float]:
-    """Return the relative share of every step, as stated or by default; or refuse."""
+    """Return the share of every step, as stated or by default; or refuse."""
     stated = {} if shares is None else shares
     if not isinstance(stated, Mapping) or not set(stated) <= set(defaults):
-        raise ParameterError(f"shares must be a mapping that names {', '.join(defaults)}.")
+        raise ParameterError(
+            f"shares must be a mapping whose keys are among {', '.join(defaults)}."
+        )
     return {
         step: check_number(
             f"share of {step}",
             stated.get(step, default),
             low=1e-6,
-            high=1e6,
+            high=most,
             open_low=False,
             advice="Every step that is taken needs a share.",
         )

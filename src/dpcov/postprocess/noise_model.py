@@ -70,7 +70,7 @@ class NoiseModel:
         How the privacy noise grows with the variances: see `dpcov.NoiseScale`.
     mean_noise : ndarray, shape (n_columns,), or 0
         For each column, what a noisy mean adds to the variance of the entries of its row:
-        the squared mean, at least the variance of its noise, times that variance.
+        the squared mean, at least half the variance of its noise, times that variance.
     clipping : Clipped
         What clipping of rows leaves uncertain, in squares of the entries.
 
@@ -97,8 +97,10 @@ class NoiseModel:
         """Return the noise model of a release."""
         noise = release.noise_scale
         mean = np.zeros(release.n_columns) if release.mean is None else release.mean
-        # A square of two noisy means is noisy even where both happen to be released as zero.
-        mean_noise = (noise.mean * np.maximum(np.abs(mean), noise.mean) * release.factor) ** 2
+        # Noise e of variance s² makes m_i m_j off by m_i e_j + m_j e_i + e_i e_j: by s⁴ in
+        # variance, and a square by 2 s⁴, where means are zero. This is what half of s² gives.
+        squared = np.maximum(mean**2, noise.mean**2 / 2)
+        mean_noise = squared * (noise.mean * release.factor) ** 2
         clipping = Clipped.of(release)
         variances = shrink_diagonal(
             np.diag(release.matrix),

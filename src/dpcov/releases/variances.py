@@ -63,9 +63,10 @@ class Variances:
         """What the noise of a mean adds to the variance of its variance, divided by four."""
         if self.means is None:
             return 0.0
-        # The square of a noisy mean is noisy even where it happens to be released as zero.
-        size = np.maximum(np.abs(self.means), self.mean_noise)
-        return np.asarray((self.mean_noise * size) ** 2)
+        # The square of a noisy mean is noisy even where it happens to be released as zero: noise
+        # of variance s² is off by 2 s⁴ when squared.
+        squared = np.maximum(self.means**2, self.mean_noise**2 / 2)
+        return np.asarray(squared * self.mean_noise**2)
 
     @property
     def noise_sd(self) -> npt.NDArray[np.float64]:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpcov.errors import ParameterError
+from dpcov.mechanisms.budget import check_shares
 from dpcov.mechanisms.learning.quantiles import Payment, count_noise
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS
-from dpcov.parameters import check_number
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 
 __all__ = [
@@ -154,23 +154,7 @@ def _weights(
     steps: list[str], defaults: Mapping[str, float], shares: Mapping[str, float] | None
 ) -> dict[str, float]:
     """Return the share of each step; the moments have what is left."""
-    own = {} if shares is None else shares
-    if not isinstance(own, Mapping) or not set(own) <= set(defaults):
-        raise ParameterError(
-            f"shares must be a mapping whose keys are among {', '.join(defaults)}; the moments "
-            "have the rest."
-        )
-    checked = {
-        step: check_number(
-            f"share of {step}",
-            own.get(step, default),
-            low=1e-6,
-            high=1.0,
-            open_low=False,
-            advice="Every step that is taken needs a share.",
-        )
-        for step, default in defaults.items()
-    }
+    checked = check_shares(defaults, shares, most=1.0)
     weights = {step: checked[step] for step in steps if step != MOMENTS}
     # Rounded down by more than the sum can be off.
     left = 1 - math.fsum(weights.values()) - 2.0**-50
