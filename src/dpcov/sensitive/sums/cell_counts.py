@@ -89,12 +89,18 @@ class CellCounts(Sealed):
             return NotImplemented
         if self.ruler != other.ruler:
             raise ParameterError("Counts merge only on the same ruler.")
-        bins, where = np.unique(np.concatenate([self._bins, other._bins]), return_inverse=True)
-        counts = np.zeros(len(bins), dtype=np.int64)
-        half = len(self._bins)
-        counts[where[:half]] = self._counts
-        counts[where[half:]] += other._counts
-        return CellCounts(bins, counts, n_rows=self.n_rows + other.n_rows, ruler=self.ruler)
+        bins = np.concatenate([self._bins, other._bins])
+        counts = np.concatenate([self._counts, other._counts])
+        # Both rise, and this kind of sorting merges what does: several times faster than others.
+        order = np.argsort(bins, kind="stable")
+        bins, counts = bins[order], counts[order]
+        starts = np.flatnonzero(np.diff(bins, prepend=-1))
+        return CellCounts(
+            bins[starts],
+            np.add.reduceat(counts, starts) if len(starts) else counts,
+            n_rows=self.n_rows + other.n_rows,
+            ruler=self.ruler,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CellCounts):
