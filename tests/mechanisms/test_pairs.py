@@ -290,6 +290,7 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
         ({"max_pairs": 3, "scales": "private"}, "public standard deviations"),
         ({"max_pairs": 3, "cell_bound": 1.0}, "cell_bound needs row_norm"),
         ({"max_pairs": 3, "row_norm": 1.0, "cell_bound": 2.0}, "cell_bound must lie in"),
+        ({"max_pairs": 3, "row_norm": 1e-18, "cell_bound": 1e-22}, "cell_bound must lie in"),
         ({"max_pairs": 3, "row_norm": -1.0}, "row_norm must"),
         ({"max_pairs": 3, "shares": {"selection": -1.0}}, "share of selection must"),
         ({"max_pairs": 3, "shares": {"selection": 1e-300, "values": 1}}, "share of selection must"),

@@ -2,11 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import dpcov
+from dpcov import privacy
 from dpcov.errors import CorruptFileError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
@@ -539,6 +542,42 @@ def test_bounds_of_answers_are_limits_that_nobody_sought(folder, tmp_path):
         ("bounds", silence_about_limits),
     ):
         assert_refused(folder / f"{name}.npz", change, tmp_path / "forged.npz")
+
+
+@pytest.mark.parametrize(("n_rows", "upper"), [(9000, 3), (FEW, 100)])
+@pytest.mark.parametrize("heir", ["center", "mean", "scale"])
+def test_a_step_cannot_take_what_the_search_for_limits_cost(tmp_path, n_rows, upper, heir):
+    """Neither of many rows within narrow bounds, nor of few within wide ones."""
+    facts = {f"x{place}": (-upper, upper) for place in range(3)}
+    made = dpcov.release(ROWS[:n_rows], epsilon=1.0, delta=1e-6, columns=facts)
+    cost = {event.name: event.multiplier**-2 for event in made.events}
+    cost[heir] += cost.pop("range") + cost.pop("limit")
+    events = tuple(privacy.Gaussian(name, each**-0.5 * (1 + 1e-9)) for name, each in cost.items())
+    replace(made, provenance=replace(made.provenance, events=events)).save(tmp_path / "silent.npz")
+    with pytest.raises(CorruptFileError, match="events"):
+        dpcov.Release.load(tmp_path / "silent.npz")
+
+
+@pytest.mark.parametrize("weight", [1e-9, 0.5, 1.2])
+def test_the_weight_of_means_follows_from_public_facts(tmp_path, weight):
+    made = dpcov.release_pairs(
+        ROWS, epsilon=1.0, delta=1e-6, max_pairs=2, center="stated", row_norm=3.0, cell_bound=2.0
+    )
+    made.save(tmp_path / "true.npz")
+    assert dpcov.Release.load(tmp_path / "true.npz") == made
+    other = weight * made.variances.noise_scale / made.variances.mean_noise
+    squared = privacy.squared_variance_sensitivity(
+        privacy.Neighbors.REPLACE,
+        squared_norm=Fraction(3) ** 2,
+        cell_bound=Fraction(made.provenance.cell_bound),
+        weight=Fraction(other),
+    )
+    (paid,) = (event for event in made.events if event.name == "variances")
+    scale = paid.multiplier * math.sqrt(squared) / made.n_terms
+    noisy = replace(made.variances, noise_scale=scale, mean_noise=scale / other)
+    replace(made, variances=noisy).save(tmp_path / "forged.npz")
+    with pytest.raises(CorruptFileError, match="variances"):
+        dpcov.Release.load(tmp_path / "forged.npz")
 
 
 @pytest.mark.parametrize("name", ["mean", "local"])

@@ -17,13 +17,13 @@ from dpcov.mechanisms.learning.budget import (
     MOMENTS,
     LearningBudget,
     split_budget,
-    tails_are_blurred,
 )
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 from dpcov.releases import Release
+from dpcov.releases.learned import tails_are_blurred
 from dpcov.releases.lengthening import lengthen
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel

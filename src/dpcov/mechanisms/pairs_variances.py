@@ -5,7 +5,6 @@ Owns the weight of sums of cells beside those of squares, from public facts alon
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,12 +13,11 @@ from dpcov.exact.grid import Grid, finest_grid
 from dpcov.exact.scales import scale_of
 from dpcov.parameters import check_number
 from dpcov.privacy import Neighbors, squared_variance_sensitivity
+from dpcov.releases.sizes import check_norm
+from dpcov.releases.variances import weight_of_means
 from dpcov.sensitive.sums.signs import Squares
 
 __all__ = ["Person", "calibrate_variances"]
-
-# How far means are from medians, in sd: root mean square of the columns of twenty real tables.
-_TYPICAL_MEAN = 0.4
 
 
 @dataclass(frozen=True)
@@ -74,14 +72,9 @@ def calibrate_variances(
 
 
 def _weight(grid: Grid, bound: int, n_columns: int) -> int:
-    """Return the weight of sums of cells with which variances have the least noise.
-
-    A variance S − m² has the noise of S and 2m times that of m. Where S has that of
-    √(B² + w²), about what both sums move by, m has a w-th of it; together (B² + w²)(1 + 4m²/w²)
-    is least at w² = 2mB. A column's deviation is taken to be R/√p, and m to be as in real tables.
-    """
-    typical = _TYPICAL_MEAN * (1 << grid.bits) / math.sqrt(n_columns)
-    return min(max(1, math.isqrt(int(2 * typical * bound))), bound)
+    """Return the weight of sums of cells, in whole steps of the grid and at least one."""
+    weight = weight_of_means(float(1 << grid.bits), float(bound), n_columns)
+    return max(1, int(weight))
 
 
 def _integer_bound(grid: Grid, cell_bound: float | None) -> int:
@@ -96,4 +89,6 @@ def _integer_bound(grid: Grid, cell_bound: float | None) -> int:
         open_high=False,
         advice="It is a public bound on the size of a cell, at most row_norm.",
     )
-    return int(bound / grid.step)
+    whole = int(bound / grid.step)
+    check_norm("cell_bound", whole * grid.step)
+    return whole

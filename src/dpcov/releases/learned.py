@@ -5,6 +5,7 @@ Owns these values. Never sees rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
+from dpcov.privacy import ApproxDP, gaussian_scale
 from dpcov.releases.sizes import check_scale, check_sizes
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "Clipping",
     "Known",
     "Learned",
+    "is_narrow",
+    "tails_are_blurred",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -42,8 +46,43 @@ MOST_TAIL = 0.5
 EXCESS_REACH = 2.0
 """How far rows are longer is measured up to so many squared radii."""
 
+_RANGE_SHARE, _RANGE_ANSWERS, _RANGE_NOISE = 0.04, 9, 4.0
+"""The search for a range by default: its share of the budget, its answers, and how many noise sd
+of a count a tail must have."""
+_BLURRED_TAIL = 0.2
+"""Narrow bounds are limits as they stand where noise lets no smaller tail be sought."""
+_NARROW = 10
+"""Bounds between whole numbers no farther apart are those of answers, as 0/1 and 1 to 7 are."""
+
 # Measured on real tables, in units of the wanted share times the squared row norm.
 _USUAL_EXCESS, _USUAL_SPREAD = 0.3, 0.25
+
+
+def tails_are_blurred(
+    promise: ApproxDP, *, n_rows: int, n_columns: int, rows_per_unit: int = 1
+) -> bool:
+    """Return whether only a large tail of a column could be told from noise, by public facts.
+
+    Then a search for limits may end anywhere in a column of which most cells are equal, and
+    narrow bounds are limits as they stand.
+
+    Examples
+    --------
+    >>> promise = ApproxDP(1.0, 1e-6, "replace")
+    >>> [tails_are_blurred(promise, n_rows=n, n_columns=12) for n in (4_000, 5_000)]
+    [True, False]
+    """
+    whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
+    noise = rows_per_unit * whole * math.sqrt(n_columns * _RANGE_ANSWERS / _RANGE_SHARE)
+    return _RANGE_NOISE * noise > _BLURRED_TAIL * n_rows
+
+
+def is_narrow(lower: Array, upper: Array) -> npt.NDArray[np.bool_]:
+    """Return which bounds are whole numbers at most 10 apart, as those of answers are."""
+    whole = (lower == np.rint(lower)) & (upper == np.rint(upper))
+    with np.errstate(invalid="ignore"):  # two infinite bounds are no distance apart
+        narrow: npt.NDArray[np.bool_] = whole & (upper - lower <= _NARROW)
+    return narrow
 
 
 class Known(IntEnum):

@@ -7,11 +7,11 @@ their noise, and what follows from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dpcov.errors import CorruptFileError
-from dpcov.privacy import Event, Gaussian
+from dpcov.privacy import ApproxDP, Gaussian
 from dpcov.releases.learned import (
     EXCESS_REACH,
     MOST_TAIL,
@@ -20,6 +20,8 @@ from dpcov.releases.learned import (
     RADIUS_TAIL,
     Known,
     Learned,
+    is_narrow,
+    tails_are_blurred,
 )
 from dpcov.releases.lengthening import lengthen
 from dpcov.releases.release import Release
@@ -30,16 +32,12 @@ COUNTS = 1e-6
 """How far scales may be off: those of integer noise are rounded up."""
 
 
-def learning_steps(learned: Learned, events: Sequence[Event]) -> list[str]:
-    """Return which steps learn what is not stated, in order.
-
-    Limits are sought, unless both bounds of all columns are stated and were taken for them.
-    """
+def learning_steps(release: Release, learned: Learned) -> list[str]:
+    """Return which steps learn what is not stated, in order."""
     center, scale = (
         bool((known != Known.STATED).any()) for known in (learned.known_center, learned.known_scale)
     )
-    ranges = bool((learned.known_range != Known.STATED).any())
-    sought = (center or scale) and (ranges or any(event.name == "range" for event in events))
+    sought = (center or scale) and not _may_trust_bounds(release, learned)
     steps = {
         "range": sought,
         "center": center,
@@ -48,6 +46,22 @@ def learning_steps(learned: Learned, events: Sequence[Event]) -> list[str]:
         "scale": scale,
     }
     return [*(name for name, taken in steps.items() if taken), "beyond", "radius", "clipping"]
+
+
+def _may_trust_bounds(release: Release, learned: Learned) -> bool:
+    """Whether limits may be bounds that were taken as they stand, so that none were sought."""
+    made, promise = release.provenance, release.provenance.calibrated_for
+    sought = any(event.name == "range" for event in made.events)
+    if sought or not isinstance(promise, ApproxDP):
+        return False
+    asked = (learned.known_center != Known.STATED) | (learned.known_scale != Known.STATED)
+    trusted = (learned.known_range == Known.STATED) & is_narrow(learned.lower, learned.upper)
+    return bool(trusted[asked].all()) and tails_are_blurred(
+        promise,
+        n_rows=release.n_rows,
+        n_columns=release.n_columns,
+        rows_per_unit=made.rows_per_unit,
+    )
 
 
 def check_learned(release: Release, learned: Learned, steps: Mapping[str, Gaussian]) -> None:

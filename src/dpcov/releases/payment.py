@@ -37,6 +37,7 @@ from dpcov.releases.noise_scale import NoiseScale, cap_noise
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.provenance import LOCAL_CAP, LOCAL_GAUSSIAN, SECOND_MOMENT
 from dpcov.releases.release import Release
+from dpcov.releases.variances import weight_of_means
 
 __all__ = ["check_moments_are_paid", "check_pairs_are_paid"]
 
@@ -45,6 +46,7 @@ _ARITHMETIC = 1e-10
 # Scales are products and roots of a few numbers.
 _ROUNDING = 2.0**-46
 _LOGARITHMS = 1e-9  # another machine's logarithms, in the constants of a cap
+_STEP, _COARSE = 0.2, 1e5  # how far a weight is rounded down, up to which noise
 _SMALLEST_PART = 0.9e-6  # the smallest share of a step
 Kind = TypeVar("Kind", Gaussian, Selection, Pure)
 
@@ -166,8 +168,6 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
         raise CorruptFileError("its variances are not those of its origin")
     # The noise of a mean is that of the mean squares, divided by the weight.
     weight = variances.noise_scale / variances.mean_noise if variances.mean_noise else 0.0
-    if weight > made.cell_bound * (1 + _ROUNDING):
-        raise CorruptFileError("its variances are not those of its origin")
     squared = squared_variance_sensitivity(
         promise.neighbors,
         squared_norm=Fraction(made.row_norm) ** 2,
@@ -176,7 +176,14 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
         rows=made.rows_per_unit,
     )
     sensitivity = math.sqrt(squared) / release.n_terms
-    _check_scale(_next(events, "variances", Gaussian), sensitivity, variances.noise_scale)
+    event = _next(events, "variances", Gaussian)
+    _check_scale(event, sensitivity, variances.noise_scale)
+    best = weight_of_means(made.row_norm, made.cell_bound, release.n_columns)
+    # Whole steps of a grid are that close, unless noise is so large that it is coarse.
+    fine = event.multiplier < _COARSE
+    least, most = (best * (1 - _STEP), best) if fine else (0.0, made.cell_bound)
+    if variances.means is not None and not least <= weight <= most * (1 + _ROUNDING):
+        raise CorruptFileError("its variances are not those of its origin")
 
 
 def _is_plain(release: Release) -> bool:
@@ -224,7 +231,7 @@ def _check_dense_events(release: Release) -> Gaussian:
         if (release.factor, release.factor_error) != (1.0, 0.0):
             raise CorruptFileError("its factor is not that of its origin")
     else:
-        steps = {name: _next(left, name, Gaussian) for name in learning_steps(learned, left)}
+        steps = {name: _next(left, name, Gaussian) for name in learning_steps(release, learned)}
         check_learned(release, learned, steps)
     moments = _next(left, "moments", Gaussian)
     if left or not _can_be_noise(release.provenance.events):

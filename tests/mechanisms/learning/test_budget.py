@@ -14,10 +14,10 @@ from dpcov.mechanisms.learning.budget import (
     default_shares,
     split_budget,
     steps_needed,
-    tails_are_blurred,
 )
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.privacy import ApproxDP, events_delta, gaussian_scale
+from dpcov.releases.learned import tails_are_blurred
 
 PROMISE = ApproxDP(1.0, 1e-6, "replace")
 

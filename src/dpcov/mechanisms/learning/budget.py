@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.budget import check_shares
-from dpcov.mechanisms.learning.quantiles import Payment, count_noise
+from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS
+from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "default_shares",
     "split_budget",
     "steps_needed",
-    "tails_are_blurred",
 ]
 
 MOMENTS = "moments"
@@ -47,26 +46,6 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
         "radius": 0.04,
         "clipping": 0.03,
     }
-
-
-def tails_are_blurred(
-    promise: ApproxDP, *, n_rows: int, n_columns: int, rows_per_unit: int = 1
-) -> bool:
-    """Return whether only a large tail of a column could be told from noise, by public facts.
-
-    Then a search for limits may end anywhere in a column of which most cells are equal.
-
-    Examples
-    --------
-    >>> promise = ApproxDP(1.0, 1e-6, "replace")
-    >>> [tails_are_blurred(promise, n_rows=n, n_columns=12) for n in (4_000, 5_000)]
-    [True, False]
-    """
-    whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
-    share = default_shares(n_rows, n_columns)["range"]
-    payment = Payment(multiplier=whole / math.sqrt(share), rows_per_unit=rows_per_unit)
-    sd = count_noise(payment, n_columns, n_rows, DEFAULT.range_steps + 1)
-    return DEFAULT.range_noise * sd > DEFAULT.blurred_tail * n_rows
 
 
 def steps_needed(stated: Stated) -> list[str]:

@@ -16,13 +16,12 @@ from dpcov.columns import Columns
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
 from dpcov.exact.ruler import TOP, Ruler, ruler_bits
+from dpcov.releases.learned import is_narrow
 
 __all__ = ["Stated"]
 
 # Where center and scale are stated, cells up to a million scales away are told apart.
 _ROOM = 20
-# Bounds between whole numbers no farther apart are those of answers, as 0/1 and 1 to 7 are.
-_NARROW = 10
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -113,11 +112,8 @@ class Stated:
 
     @property
     def is_narrow(self) -> Mask:
-        """Columns whose bounds are whole numbers at most 10 apart, as those of answers are."""
-        whole = (self.lower == np.rint(self.lower)) & (self.upper == np.rint(self.upper))
-        with np.errstate(invalid="ignore"):  # two infinite bounds are no distance apart
-            narrow: Mask = whole & (self.upper - self.lower <= _NARROW)
-        return narrow
+        """Columns whose bounds are those of answers."""
+        return is_narrow(self.lower, self.upper)
 
     def trusting_narrow(self) -> Stated:
         """Return the same facts, with narrow bounds as limits."""

@@ -56,9 +56,6 @@ class Tuning:
     limit_factor: float = 1.7
     """A limit is so many times the distance that was found."""
 
-    blurred_tail: float = 0.2
-    """Narrow bounds are limits as they stand where noise lets no smaller tail be sought."""
-
     clear: float = 2.0
     """Cells are seen apart from the origin, or the center, if they are so many noise sd more."""
     most_tail: float = MOST_TAIL
