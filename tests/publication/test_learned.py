@@ -48,7 +48,7 @@ def test_a_card_has_all_that_was_learned(make):
 
 
 def test_limits_that_few_rows_gave_are_said_to_be_rough():
-    assert "known to within ± 0.3 only" in said(card_with(beyond_error=0.1))
+    assert "known to within ± 30 % only" in said(card_with(beyond_error=0.1))
     assert "roughly" not in said(card_with(beyond_error=0.01))
 
 

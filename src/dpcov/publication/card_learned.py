@@ -107,10 +107,9 @@ def _rough(learned: Learned) -> list[str]:
     if within <= _ROUGH:
         return []
     return [
-        "For so many columns these are few rows: limits were learned roughly, and the shares of "
-        f"cells beyond them are known to within ± {within:.2g} only. Long tails, and columns most "
-        "of whose cells are equal, may be cut. Center and scale that are stated are used as they "
-        "are, and so are bounds of answers, such as 0 to 1 or 1 to 7, where rows are few."
+        "For so many columns these are few rows: limits were learned roughly, and how many cells "
+        f"lie beyond them is known to within ± {100 * within:.2g} % only. Long tails, and columns "
+        "most of whose cells are equal, may be cut. Center and scale are used as they are stated."
     ]
 
 
