@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpcov.errors import ParameterError
 from dpcov.privacy import (
     Approximate,
+    Concentrated,
     Gaussian,
     Pure,
     Selection,
@@ -23,7 +24,8 @@ VECTOR = """[
   {"kind": "selection", "name": "radius", "range": 0.1, "count": 1},
   {"kind": "selection", "name": "selection", "range": 0.0246, "count": 200},
   {"kind": "pure", "name": "report", "epsilon": 1.0},
-  {"kind": "approximate", "name": "counts of another tool", "epsilon": 0.5, "delta": 1e-09}
+  {"kind": "approximate", "name": "counts of another tool", "epsilon": 0.5, "delta": 1e-09},
+  {"kind": "concentrated", "name": "tables of another tool", "rho": 0.05}
 ]"""
 EVENTS = [
     Gaussian("moments", 4.224788),
@@ -31,6 +33,7 @@ EVENTS = [
     Selection("selection", 0.0246, 200),
     Pure("report", 1.0),
     Approximate("counts of another tool", 0.5, 1e-9),
+    Concentrated("tables of another tool", 0.05),
 ]
 
 names = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20)
@@ -40,6 +43,7 @@ events = st.one_of(
     st.builds(Selection, names, sizes, st.integers(1, 10**9)),
     st.builds(Pure, names, st.floats(1e-9, 1e6)),
     st.builds(Approximate, names, st.floats(1e-9, 1e6), st.floats(1e-300, 0.999)),
+    st.builds(Concentrated, names, st.floats(1e-9, 1e6)),
 )
 
 
@@ -99,6 +103,8 @@ def test_an_event_survives_json_to_the_bit(event):
         {"kind": "approximate", "name": "counts", "epsilon": 1.0},
         {"kind": "approximate", "name": "counts", "epsilon": 1.0, "delta": 0.0},
         {"kind": "approximate", "name": "counts", "epsilon": 1.0, "delta": 1.0},
+        {"kind": "concentrated", "name": "tables", "rho": 0.0},
+        {"kind": "concentrated", "name": "tables", "rho": 1e7},
     ],
     ids=str,
 )
@@ -124,4 +130,5 @@ def test_an_event_says_what_was_done_and_never_what_it_costs():
         "200 choices, each with a privacy loss of range 0.0246",
         "1-differential privacy",
         "(0.5, 1e-09)-differential privacy",
+        "0.05-zero-concentrated differential privacy",
     ]

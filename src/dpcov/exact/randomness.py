@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -39,6 +40,9 @@ class RandomStream:
     process would repeat its noise, and the difference of two such releases would be
     free of noise: the stream remembers its process and refuses to work in another.
 
+    Claim P41. What is to happen before noise is drawn happens before the first of `words`: if it
+    fails, none is ever returned.
+
     Examples
     --------
     >>> stream = RandomStream.from_seed(7)
@@ -48,16 +52,22 @@ class RandomStream:
     True
     """
 
-    def __init__(self, key: bytes, *, simulated: bool) -> None:
+    def __init__(
+        self, key: bytes, *, simulated: bool, before: Callable[[], None] | None = None
+    ) -> None:
         self.simulated = simulated
+        self._before = before
         self._process, self._drawn = os.getpid(), False
         self._main = _keystream(key, 0)
         self._spare = _keystream(key, _SPARE_COUNTER)
 
     @classmethod
-    def from_os(cls) -> RandomStream:
-        """Return a stream with a fresh key from the operating system."""
-        return cls(secrets.token_bytes(_KEY_BYTES), simulated=False)
+    def from_os(cls, *, before: Callable[[], None] | None = None) -> RandomStream:
+        """Return a stream with a fresh key from the operating system.
+
+        `before` is called before the first words are read, and must not fail.
+        """
+        return cls(secrets.token_bytes(_KEY_BYTES), simulated=False, before=before)
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomStream:
@@ -68,6 +78,8 @@ class RandomStream:
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Return the next `count` words."""
+        if not self._drawn and self._before is not None:
+            self._before()
         self._drawn = True
         return self._read(self._main, count)
 

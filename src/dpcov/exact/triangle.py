@@ -120,6 +120,28 @@ class Triangle(Sealed):
         matrix.setflags(write=False)
         return matrix
 
+    def add_at(self, part: Triangle, places: npt.NDArray[np.intp]) -> None:
+        """Add a smaller triangle to the rows and columns at some rising places.
+
+        Examples
+        --------
+        >>> whole, part = Triangle.zeros(3, np.int64), Triangle.zeros(2, np.int64)
+        >>> for _, panel in part.panels():
+        ...     panel += np.array([[1, 2], [2, 4]])
+        >>> whole.add_at(part, np.array([0, 2]))
+        >>> whole.full()
+        array([[1, 0, 2],
+               [0, 0, 0],
+               [2, 0, 4]])
+        """
+        entries = part.full()
+        for start, panel in self.panels():
+            rows = np.flatnonzero((places >= start) & (places < start + len(panel)))
+            columns = np.flatnonzero(places >= start)
+            if len(rows):
+                here = np.ix_(places[rows] - start, places[columns] - start)
+                panel[here] += entries[np.ix_(rows, columns)]
+
     def __add__(self, other: object) -> Triangle:
         if not isinstance(other, Triangle):
             return NotImplemented

@@ -13,6 +13,7 @@ from dpcov.privacy.cap import Cap, calibrate_cap, cap_epsilon
 from dpcov.privacy.composition import compose
 from dpcov.privacy.events import (
     Approximate,
+    Concentrated,
     Event,
     Gaussian,
     Pure,
@@ -34,6 +35,7 @@ __all__ = [
     "ApproxDP",
     "Approximate",
     "Cap",
+    "Concentrated",
     "Event",
     "Gaussian",
     "Neighbors",

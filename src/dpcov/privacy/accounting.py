@@ -16,7 +16,7 @@ from dpcov.bisection import smallest_safe
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
 from dpcov.privacy.adaptive import LARGEST_RANGE, MOST_ROUNDS, adaptive_delta
-from dpcov.privacy.events import Approximate, Event, Gaussian, Pure, Selection
+from dpcov.privacy.events import Approximate, Concentrated, Event, Gaussian, Pure, Selection
 from dpcov.privacy.zcdp import zcdp_cost, zcdp_delta
 
 __all__ = ["event_shares", "events_delta", "events_epsilon", "events_rho", "rounded_up"]
@@ -31,7 +31,7 @@ def events_delta(events: Iterable[Event], *, epsilon: float) -> float:
 
     Parameters
     ----------
-    events : iterable of Gaussian, Selection, Pure or Approximate
+    events : iterable of Gaussian, Selection, Pure, Approximate or Concentrated
         In any order; each may depend on what those before returned.
     epsilon : float
         In [0, 1e6].
@@ -40,7 +40,8 @@ def events_delta(events: Iterable[Event], *, epsilon: float) -> float:
     -----
     Claim P21. The smallest of: the exact bound of P13, for at most 32 rounds of choices and
     pure promises; zCDP (P9); and both with pure parts, or all rounds, taken off epsilon. The
-    exceptions of approximate parts add to it. Gaussians alone are exact.
+    exceptions of approximate parts add to it. Gaussians alone are exact; with a part that is
+    known by its ρ alone there is only zCDP.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def events_epsilon(events: Iterable[Event], *, delta: float) -> float:
 
     Parameters
     ----------
-    events : iterable of Gaussian, Selection, Pure or Approximate
+    events : iterable of Gaussian, Selection, Pure, Approximate or Concentrated
         In any order.
     delta : float
         In [1e-300, 1), and more than the deltas of approximate events add up to.
@@ -147,6 +148,8 @@ class _Parts:
     rho: float
     """Of all parts, but for exceptions."""
     rho_without_pure: float
+    concentrated: bool
+    """Whether a part is known by its ρ alone: then no bound but that of zCDP holds."""
 
 
 def _sorted(events: Iterable[Event]) -> _Parts:
@@ -162,6 +165,7 @@ def _sorted(events: Iterable[Event]) -> _Parts:
         exceptions=rounded_up(sum(deltas, Fraction(0))),
         rho=events_rho(listed),
         rho_without_pure=events_rho(event for event in listed if event not in pure),
+        concentrated=any(isinstance(event, Concentrated) for event in listed),
     )
 
 
@@ -186,7 +190,7 @@ def _bounds(parts: _Parts, epsilon: float) -> Iterator[float]:
         left = _rounded_down(Fraction(epsilon) - everything)
         if left >= 0:
             yield from _together(parts, left, (), parts.rho_without_pure)
-    if parts.selections:
+    if parts.selections and not parts.concentrated:
         everything += sum(Fraction(each.range) * each.count for each in parts.selections)
         left = _rounded_down(Fraction(epsilon) - everything)
         if left >= 0:
@@ -199,10 +203,10 @@ def _together(
     """Yield the exact bound, if there are few enough rounds, and that of zCDP."""
     rounds = sum(each.count for each in parts.selections) + len(pure)
     widest = max((*(each.range for each in parts.selections), *pure), default=0.0)
-    if rounds <= MOST_ROUNDS and widest <= LARGEST_RANGE:
+    if rounds <= MOST_ROUNDS and widest <= LARGEST_RANGE and not parts.concentrated:
         ranges = [each.range for each in parts.selections for _ in range(each.count)]
         yield adaptive_delta(epsilon=epsilon, multiplier=parts.multiplier, ranges=ranges, pure=pure)
-    if rounds and rho > 0:  # for Gaussians alone the exact bound is below
+    if (rounds or parts.concentrated) and rho > 0:  # for Gaussians alone the exact bound is below
         yield zcdp_delta(rho=rho, epsilon=epsilon)
 
 

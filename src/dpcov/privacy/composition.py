@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from dpcov.errors import ParameterError
 from dpcov.privacy.accounting import events_epsilon, rounded_up
-from dpcov.privacy.events import Approximate, Event, Gaussian, Pure, Selection
+from dpcov.privacy.events import Approximate, Concentrated, Event, Gaussian, Pure, Selection
 from dpcov.privacy.promise import ApproxDP, Neighbors, NoPromise, Promise, PureDP
 
 __all__ = ["compose"]
@@ -123,7 +123,7 @@ def compose(
 def _cost(events: Sequence[Event], delta: float | None) -> tuple[float, float]:
     if delta is not None:
         return max(_SMALLEST_EPSILON, events_epsilon(events, delta=delta)), delta
-    if any(isinstance(event, Gaussian) for event in events):
+    if any(isinstance(event, (Gaussian, Concentrated)) for event in events):
         raise ParameterError(
             "delta must be stated when a part adds Gaussian noise, which has no pure promise: "
             "compose(..., delta=1e-6)."
@@ -133,7 +133,7 @@ def _cost(events: Sequence[Event], delta: float | None) -> tuple[float, float]:
         if isinstance(event, Selection)
         else Fraction(event.epsilon)
         for event in events
-        if not isinstance(event, Gaussian)
+        if not isinstance(event, (Gaussian, Concentrated))
     ]
     deltas = [Fraction(event.delta) for event in events if isinstance(event, Approximate)]
     return rounded_up(sum(epsilons, Fraction(0))), rounded_up(sum(deltas, Fraction(0)))

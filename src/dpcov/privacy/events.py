@@ -19,6 +19,7 @@ from dpcov.parameters import check_count, check_number
 
 __all__ = [
     "Approximate",
+    "Concentrated",
     "Event",
     "Gaussian",
     "Pure",
@@ -167,13 +168,44 @@ class Approximate:
         return f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy"
 
 
-Event = Gaussian | Selection | Pure | Approximate
+@dataclass(frozen=True)
+class Concentrated:
+    """Something was released with a promise of zCDP, by whatever means: another tool's, say.
+
+    Parameters
+    ----------
+    name : str
+        What it was.
+    rho : float
+        Positive: every Rényi divergence of order α is at most ρα.
+
+    Examples
+    --------
+    >>> Concentrated("tables of another tool", 0.05).in_words
+    '0.05-zero-concentrated differential privacy'
+    """
+
+    name: str
+    rho: float
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _set_number(self, "rho", high=1e6)
+
+    @property
+    def in_words(self) -> str:
+        """What was done, for a reader."""
+        return f"{_plain(self.rho)}-zero-concentrated differential privacy"
+
+
+Event = Gaussian | Selection | Pure | Approximate | Concentrated
 
 _KINDS: dict[str, type[Event]] = {
     "gaussian": Gaussian,
     "selection": Selection,
     "pure": Pure,
     "approximate": Approximate,
+    "concentrated": Concentrated,
 }
 
 

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_member, check_number
 
-__all__ = ["ApproxDP", "Neighbors", "NoPromise", "Promise", "PureDP"]
+__all__ = ["WEAK_EPSILON", "ApproxDP", "Neighbors", "NoPromise", "Promise", "PureDP"]
+
+WEAK_EPSILON = 3.0
+"""Beyond it a promise is called weak, with a warning."""
 
 _NO_DEFAULT = "There is no default: epsilon states how much one person may be exposed."
 _WHAT_DELTA_IS = "Choose it positive and well below 1 / n_rows."
@@ -49,7 +52,7 @@ class Neighbors(str, Enum):
             )
         return (
             "tables of which one has, in the place of one person's row, a row that adds nothing "
-            "(zeros about the center); the number of rows is public"
+            "(zeros about the center, or no cells at all); the number of rows is public"
         )
 
     def in_words_of_units(self, privacy_unit: str) -> str:

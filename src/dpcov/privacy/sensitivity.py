@@ -13,8 +13,10 @@ from dpcov.privacy.promise import Neighbors
 
 __all__ = [
     "frobenius_sensitivity",
+    "moments_relation",
     "sign_sensitivity",
     "squared_cell_sensitivity",
+    "squared_level_sensitivity",
     "squared_moment_sensitivity",
     "squared_unit_sensitivity",
     "squared_variance_sensitivity",
@@ -70,6 +72,26 @@ def squared_moment_sensitivity(
     if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
         return rows**2 * squared_norm * (squared_norm + 2 * constant**2)
     return 2 * rows**2 * (squared_norm + constant**2) ** 2
+
+
+def moments_relation(neighbors: Neighbors, *, leaves_traces: bool) -> Neighbors:
+    """Return for which relation the moments are paid for.
+
+    Where gaps are counted, or rows have weights, a row without cells is not zero in its working
+    cells: it leaves traces in the sums. Then both relations pay as for replaced rows.
+
+    Notes
+    -----
+    Claim P28. Any row may take the place of another; what that moves is P1's bound for replaced
+    rows, whatever the relation is called.
+
+    Examples
+    --------
+    >>> moments_relation(Neighbors.ADD_REMOVE, leaves_traces=True).value
+    'replace'
+    """
+    relation = Neighbors.parse(neighbors)
+    return Neighbors.REPLACE if leaves_traces else relation
 
 
 def squared_variance_sensitivity(
@@ -148,6 +170,22 @@ def squared_cell_sensitivity(*, low: int, high: int, columns: int = 1, rows: int
     """
     most = max(high, 0) - min(low, 0)
     return columns * (rows * most) ** 2
+
+
+def squared_level_sensitivity(*, categories: int, rows: int = 1) -> int:
+    """Return the squared ℓ₂ sensitivity of the numbers of rows with each level of categories.
+
+    Notes
+    -----
+    Claim P26. When another row takes its place, at most two numbers of each category move, by 1;
+    m rows move them by m times as much.
+
+    Examples
+    --------
+    >>> squared_level_sensitivity(categories=3, rows=2)
+    24
+    """
+    return 2 * categories * rows**2
 
 
 def frobenius_sensitivity(row_norm: float, neighbors: Neighbors) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
-from dpcov.privacy.events import Event, Gaussian, Selection
+from dpcov.privacy.events import Concentrated, Event, Gaussian, Selection
 
 __all__ = ["selection_scale", "zcdp_budget", "zcdp_cost", "zcdp_delta"]
 
@@ -41,6 +41,8 @@ def zcdp_cost(event: Event) -> float:
         return (1 / event.multiplier) ** 2 / 2 * _UP
     if isinstance(event, Selection):
         return _selection_cost(event.count, event.range)
+    if isinstance(event, Concentrated):
+        return event.rho
     return event.epsilon**2 / 2 * _UP
 
 
