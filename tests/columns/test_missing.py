@@ -12,6 +12,7 @@ from dpcov.errors import ParameterError
 from dpcov.releases.pairs import PairsProvenance
 from dpcov.releases.provenance import Provenance
 from dpcov.sensitive.sums.cell_counts import CellKernel
+from dpcov.sensitive.sums.field_counts import FieldKernel
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.sums.signs import SignKernel
@@ -26,11 +27,13 @@ def test_a_rule_is_written_as_its_word(value):
 
 @pytest.mark.parametrize("bad", ["drop", "", None, True, 1])
 def test_another_rule_is_refused_with_the_list(bad):
-    with pytest.raises(ParameterError, match="missing must be one of 'refuse', 'center'; got"):
+    with pytest.raises(
+        ParameterError, match="missing must be one of 'pairwise', 'refuse', 'center'; got"
+    ):
         Missing.parse(bad)
 
 
-@pytest.mark.parametrize("owner", [CellKernel, GramKernel, NormBinsKernel, SignKernel])
+@pytest.mark.parametrize("owner", [CellKernel, FieldKernel, GramKernel, NormBinsKernel, SignKernel])
 def test_a_kernel_takes_the_type_and_no_text(owner):
     assert get_type_hints(owner)["missing"] is Missing
 

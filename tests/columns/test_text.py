@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from dpcov.columns import Columns
-from dpcov.columns.text import column_template
+from dpcov.columns.template import TemplateColumn, column_template
 from dpcov.errors import ParameterError
 
 if sys.version_info >= (3, 11):
@@ -67,13 +67,13 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
 
 
 def test_a_template_has_every_name_whatever_its_characters():
-    text = column_template([(name, "number") for name in NAMES], of="x\ny.csv")
+    text = column_template([TemplateColumn(name, "number") for name in NAMES], of="x\ny.csv")
     assert list(tomllib.loads(text)["columns"]) == NAMES
 
 
 def test_a_template_states_nothing(tmp_path):
     path = tmp_path / "c.toml"
-    path.write_text(column_template([("age", "whole number")]))
+    path.write_text(column_template([TemplateColumn("age", "whole number")]))
     assert Columns.load(path) == Columns.from_mapping({"age": {}})
     filled = path.read_text().replace("# lower =", "lower = 1").replace("# upper =", "upper = 9")
     path.write_text(filled)

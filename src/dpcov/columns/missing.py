@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from dpcov.errors import ParameterError
 from dpcov.parameters import check_member
 
 __all__ = ["Missing"]
@@ -20,6 +21,8 @@ class Missing(str, Enum):
     refuse
     """
 
+    PAIRWISE = "pairwise"
+    """Each pair of columns by the rows in which both cells are there."""
     REFUSE = "refuse"
     CENTER = "center"
 
@@ -27,6 +30,17 @@ class Missing(str, Enum):
     def parse(cls, value: object) -> Missing:
         """Return the rule that `value` names, or refuse with the list of names."""
         return check_member("missing", value, cls)
+
+    @classmethod
+    def parse_for_rows(cls, value: object) -> Missing:
+        """Return the rule, where a row must do without a word on which of its cells are there."""
+        rule = cls.parse(value)
+        if rule is cls.PAIRWISE:
+            raise ParameterError(
+                "missing='pairwise' is for dpcov.release, which releases how often two cells are "
+                "there together. Here it must be 'refuse' or 'center'."
+            )
+        return rule
 
     # Texts and files show the word; versions of Python differ in what they would show.
     __str__ = str.__str__

@@ -1,6 +1,6 @@
-"""Files of public facts: TOML or JSON, and a template to be filled in by hand.
+"""Files of public facts: TOML or JSON.
 
-Owns their text. A template has names and types, and never a number.
+Owns how they are read: bounded in size and depth before they are parsed.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +20,46 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["column_template", "read_columns"]
+__all__ = ["parse_file", "read_columns", "read_facts"]
 
-_DEEPEST = 3  # columns, one of them, its facts
+_DEEPEST = 4  # columns, one of them, its facts, the list of its levels
 _LONGEST_REASON = 200
-
-_HEADING = """\
-# Public facts of the columns{of}, to be filled in by hand.
-#
-# They must come from knowledge (the questionnaire, the law, physics), never from the data:
-# a bound that is read from the data gives away whoever made it.
-#
-# State what is known of each column:
-#   lower, upper    cells beyond them are read as the bound; -inf or inf if only one is known
-#   center, scale   a typical value and a typical deviation
-# or nothing. Bounds in short, under [columns]:  age = [lower, upper]
-# Delete the columns that are not to be used.
-"""
 
 
 def read_columns(path: str | os.PathLike[str]) -> Columns:
     """Read a file of facts; see `Columns.load`."""
+    facts, defaults = read_facts(path)
+    return Columns.from_mapping(facts, defaults=defaults)
+
+
+def read_facts(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Return the facts of columns and those that hold for all, as they stand in a file.
+
+    A file of defaults alone is about all columns of a table.
+    """
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in (".toml", ".json"):
         raise ParameterError(f"{file.name} must be a .toml or .json file of columns.")
-    content = _parse(_read_text(file), kind, file.name)
-    if not isinstance(content, dict) or set(content) != {"columns"}:
+    content = parse_file(file)
+    known = {"columns", "defaults"}
+    if kind == ".json" and isinstance(content, dict) and not content.keys() & known:
+        content = {"columns": content}  # the facts of each column, with nothing around them
+    if not isinstance(content, dict) or not content or not content.keys() <= known:
         raise ParameterError(
             f"{file.name} must have one table, 'columns', with the facts of each column by name: "
             + ("in TOML, a line [columns] above them." if kind == ".toml" else '{"columns": {…}}.')
+            + " Beside it there may be 'defaults', facts of every column."
         )
-    return Columns.from_mapping(content["columns"])
+    defaults = content.get("defaults")
+    if defaults is not None and not isinstance(defaults, dict):
+        raise ParameterError(f"defaults of {file.name} must be a mapping of facts.")
+    return content.get("columns", {"*": {}}), defaults
+
+
+def parse_file(file: Path, *, most_deep: int = _DEEPEST) -> Any:
+    """Return what a TOML or JSON file holds."""
+    return _parse(_read_text(file), file.suffix.lower(), file.name, most_deep)
 
 
 def _read_text(file: Path) -> str:
@@ -74,11 +81,9 @@ def _read_text(file: Path) -> str:
     return text
 
 
-def _parse(text: str, kind: str, name: str) -> Any:
-    if kind == ".toml":
-        problem = toml_problem(text, most_deep=_DEEPEST)
-    else:
-        problem = json_problem(text, most_deep=_DEEPEST)
+def _parse(text: str, kind: str, name: str, most_deep: int) -> Any:
+    scan = toml_problem if kind == ".toml" else json_problem
+    problem = scan(text, most_deep=most_deep)
     if problem:
         raise ParameterError(f"{name} cannot be read as a file of columns. {problem}")
     try:
@@ -95,35 +100,3 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(facts) != len(pairs):
         raise ValueError("a name stands twice in one place.")
     return facts
-
-
-def column_template(columns: Iterable[tuple[str, str]], *, of: str = "") -> str:
-    r"""Return a TOML file with names and types, and places for facts.
-
-    Examples
-    --------
-    >>> print(column_template([("age", "whole number")]).rpartition("#\n")[2])
-    # State what is known of each column:
-    #   lower, upper    cells beyond them are read as the bound; -inf or inf if only one is known
-    #   center, scale   a typical value and a typical deviation
-    # or nothing. Bounds in short, under [columns]:  age = [lower, upper]
-    # Delete the columns that are not to be used.
-    <BLANKLINE>
-    [columns."age"]   # whole number
-    # lower =
-    # upper =
-    <BLANKLINE>
-    """
-    parts = [_HEADING.format(of=f" of {_one_line(of)}" if of else "")]
-    for name, kind in columns:
-        parts.append(f"[columns.{_quoted(name)}]   # {_one_line(kind)}\n# lower =\n# upper =\n")
-    return "\n".join(parts)
-
-
-def _quoted(name: str) -> str:
-    # JSON's escapes are TOML's, but for one character.
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _one_line(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -102,17 +102,21 @@ def test_nothing_but_the_header_of_a_csv_file_is_read(tmp_path, end):
         pl.DataFrame({"a": ["x"]}, schema={"a": pl.Categorical}),
         pd.DataFrame({"a": pd.Categorical(["x"])}),
         pa.table({"a": pa.array(["x"]).dictionary_encode()}),
-        pa.table({"a": pa.array(["x"], pa.large_string())}),
     ],
 )
-def test_categories_are_text(table):
+def test_categories_are_categories(table):
+    assert describe_table(table) == (ColumnType("a", "category"),)
+
+
+def test_long_text_is_text():
+    table = pa.table({"a": pa.array(["x"], pa.large_string())})
     assert describe_table(table) == (ColumnType("a", "text"),)
 
 
 @pytest.mark.parametrize("cells", [["x", "y"], [1, 2], [None, None]])
-def test_python_objects_are_other_whatever_their_cells(cells):
+def test_python_objects_are_objects_whatever_their_cells(cells):
     frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
-    assert describe_table(frame) == (ColumnType("a", "other"),)
+    assert describe_table(frame) == (ColumnType("a", "object"),)
 
 
 def test_a_lazy_frame_is_not_computed():

@@ -152,12 +152,12 @@ def test_integers_beyond_2_to_the_53_are_read_as_the_nearest_float(make):
         [1j, 2j, 3j],
         [object(), object(), object()],
         [datetime.date(1999, 1, 1)] * 3,
-        pd.Categorical([17, 18, 19]),
+        pd.Categorical([datetime.date(1999, 1, 1)] * 3),
     ],
 )
 def test_a_column_that_is_not_numeric_is_named_and_not_quoted(column):
     frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "diagnosis": column})
-    with pytest.raises(InputError, match="Column 'diagnosis' is of type") as caught:
+    with pytest.raises(InputError, match=r"Column 'diagnosis' is (of type|a category)") as caught:
         open_table(frame)
     assert not any(token in str(caught.value) for token in ("secret", "1999", "17", "1j"))
     assert caught.value.__cause__ is None
@@ -171,9 +171,9 @@ def test_a_refused_column_is_called_by_its_given_name():
     assert "Smith" not in str(caught.value)
 
 
-def test_the_categories_of_a_polars_enum_are_not_quoted():
-    frame = pl.DataFrame({"a": ["secret"] * 2}, schema={"a": pl.Enum(["secret", "other"])})
-    with pytest.raises(InputError, match="type Enum") as caught:
+def test_the_categories_of_a_polars_frame_that_grew_with_it_are_not_quoted():
+    frame = pl.DataFrame({"a": ["secret"] * 2}, schema={"a": pl.Categorical})
+    with pytest.raises(InputError, match="type Categorical whose levels are no part") as caught:
         open_table(frame)
     assert "secret" not in str(caught.value)
 

@@ -14,7 +14,8 @@ import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpcov.columns import Column, Columns
+from designs import numbers
+from dpcov.columns import Column
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.pieces import even_runs, split_rows
@@ -88,7 +89,7 @@ def test_the_kept_rows_of_the_pieces_are_those_of_the_table(kind, parts, tmp_pat
 
 def test_the_pieces_of_working_rows_are_in_working_units():
     source = WorkingSource(
-        open_table(ROWS), Reading.of(3, Columns([Column(f"x{i}", scale=2.0) for i in range(3)]))
+        open_table(ROWS), Reading.of(numbers(3), [Column(f"x{i}", scale=2.0) for i in range(3)])
     )
     pieces = split_rows(source, 3).pieces
     assert (np.concatenate([read(piece) for piece in pieces]) == ROWS / 2).all()
@@ -102,7 +103,7 @@ def test_other_kinds_have_no_pieces(kind, tmp_path):
         "lazy": pl.from_pandas(NUMBERS).lazy(),
         "data set": ds.dataset(pa.Table.from_pandas(NUMBERS)),
     }[kind]
-    assert split_rows(WorkingSource(open_table(table), Reading.of(3)), 4) is None
+    assert split_rows(WorkingSource(open_table(table), Reading.of(numbers(3))), 4) is None
 
 
 def test_more_pieces_than_rows_are_not_made():

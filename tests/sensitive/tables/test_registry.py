@@ -18,6 +18,7 @@ import dpcov
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import is_streamed, needs_scheduler, open_table, registry
 from dpcov.sensitive.tables.arrays import ArraySource
+from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.description import ColumnType, describe_table
 from dpcov.sensitive.tables.kinds import Declared, TableKind
 from dpcov.sensitive.tables.registry import KINDS, find_kind
@@ -42,7 +43,7 @@ class Ledger:
 
 
 def declare_ledger(table, wanted):
-    return Declared(["in", "out"], ["number", "number"])
+    return Declared(["in", "out"], [CellType("number")] * 2)
 
 
 @pytest.fixture

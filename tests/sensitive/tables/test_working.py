@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from designs import numbers
 from dpcov.columns import Column, Columns
+from dpcov.columns.design import Design
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
@@ -20,46 +22,48 @@ FACTS = Columns(
 
 
 def test_cells_are_clipped_centered_and_scaled():
-    reading = Reading.of(3, FACTS)
+    reading = Reading.of(numbers(3), FACTS.facts)
     rows = np.array([[50.0, 2500.0, 5.0], [200.0, 2000.0, -9.0], [-5.0, 1e9, 1.0]])
     expected = [[0.0, 1.0, 1.5], [1.0, 0.0, -0.5], [-1.0, (1e9 - 2000) / 500, 0.5]]
     assert np.array_equal(reading.read(rows), expected)
 
 
 def test_an_open_end_does_not_clip():
-    reading = Reading.of(2, Columns.from_mapping({"a": (0, None), "b": (None, 1)}))
+    facts = Columns.from_mapping({"a": (0, None), "b": (None, 1)}).facts
+    reading = Reading.of(numbers(2), facts)
     assert not reading.is_plain
     assert reading.read(np.array([[-5.0, -5.0], [5.0, 5.0]])).tolist() == [[0, -6], [5, 0]]
 
 
 def test_missing_and_infinite_cells_are_not_clipped_to_a_bound():
-    cells = Reading.of(3, FACTS).read(np.array([[np.nan, np.inf, -np.inf]]))
+    cells = Reading.of(numbers(3), FACTS.facts).read(np.array([[np.nan, np.inf, -np.inf]]))
     assert np.isnan(cells[0, 0])
     assert np.isinf(cells[0, 1:]).all()
 
 
 def test_without_facts_a_block_is_not_touched():
     block = np.arange(6, dtype=np.int16).reshape(2, 3)
-    assert Reading.of(3).read(block) is block
+    assert Reading.of(numbers(3)).read(block) is block
 
 
 @pytest.mark.claim("P2")
 @given(hnp.arrays(float, (5, 3), elements=st.floats(-1e4, 1e4)), st.permutations(range(5)))
 def test_a_row_is_read_alike_in_every_place_and_layout(rows, order):
-    reading = Reading.of(3, FACTS)
+    reading = Reading.of(numbers(3), FACTS.facts)
     moved = reading.read(np.asfortranarray(rows[order]))
     assert np.array_equal(moved, reading.read(rows)[order])
 
 
 def test_a_working_source_keeps_names_and_number_of_rows():
-    source = WorkingSource(open_table(np.ones((4, 3)), ["a", "b", "c"]), Reading.of(3, FACTS))
+    reading = Reading.of(Design.numbers_of("abc"), FACTS.facts)
+    source = WorkingSource(open_table(np.ones((4, 3)), ["a", "b", "c"]), reading)
     assert source.columns == ("a", "b", "c")
     assert source.n_rows == 4
     assert [len(block) for block in source.blocks(3)] == [3, 1]
 
 
 def test_a_finite_cell_that_leaves_the_floats_is_far_and_not_missing():
-    reading = Reading.of(2, Columns([Column("a", scale=1e-3), Column("b")]))
+    reading = Reading.of(numbers(2), [Column("a", scale=1e-3), Column("b")])
     cells = reading.read(np.array([[1.7e308, 1.0], [-1.7e308, np.inf]]))
     assert np.isfinite(cells[:, 0]).all()
     assert cells[0, 0] == -cells[1, 0] > 1e308
@@ -67,7 +71,12 @@ def test_a_finite_cell_that_leaves_the_floats_is_far_and_not_missing():
 
 
 LIMITED = Reading(
-    np.array([0.0, -np.inf]), np.array([10.0, 5.0]), np.array([4.0, 1.0]), np.array([2.0, 0.5])
+    np.array([0.0, -np.inf]),
+    np.array([10.0, 5.0]),
+    np.array([4.0, 1.0]),
+    np.array([2.0, 0.5]),
+    design=numbers(2),
+    observed=np.empty(0),
 )
 
 
@@ -86,7 +95,7 @@ def test_limits_leave_missing_and_infinite_cells_as_they_are():
 
 
 def test_a_finite_cell_far_beyond_small_scales_is_not_missing():
-    reading = Reading(np.array([-np.inf]), np.array([np.inf]), np.zeros(1), np.array([1e-9]))
+    reading = Reading.of(numbers(1), [Column("a", scale=1e-9)])
     assert np.isfinite(reading.read(np.array([[1.7e308], [-1.7e308]]))).all()
 
 

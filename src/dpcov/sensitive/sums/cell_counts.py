@@ -19,7 +19,7 @@ from dpcov.exact.ruler import Ruler
 from dpcov.exact.sealed import Sealed
 from dpcov.sensitive.sums.rows import check_complete
 
-__all__ = ["CellCounts", "CellKernel"]
+__all__ = ["CellCounts", "CellKernel", "Counting"]
 
 _BLOCK_BYTES = 32 << 20
 _TILE_CELLS = 1 << 16  # some arrays of so many cells stay in a cache
@@ -139,15 +139,16 @@ class CellKernel:
         self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
     ) -> CellCounts:
         """Return the counts of all cells."""
-        histogram = _Histogram(self.ruler)
-        n_rows = 0
+        counting = self.start()
         for block in blocks:
-            n_rows += len(block)
-            histogram.add(self._bins(block))
-        bins, counts = histogram.in_use()
-        return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
+            counting.add(block)
+        return counting.counts()
 
-    def _bins(self, block: npt.NDArray[Any]) -> Integers:
+    def start(self) -> Counting:
+        """Return counts that blocks can be added to, one after the other."""
+        return Counting(self)
+
+    def bins(self, block: npt.NDArray[Any]) -> Integers:
         """Return the bin of every cell, a row for each column; missing ones have the last."""
         n_rows, n_columns = block.shape
         bins = np.empty((n_columns, n_rows), dtype=np.int64)
@@ -176,6 +177,24 @@ class CellKernel:
     @property
     def _is_bounded(self) -> bool:
         return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+
+class Counting:
+    """Counts of cells while blocks are read."""
+
+    def __init__(self, kernel: CellKernel) -> None:
+        self._kernel, self._n_rows = kernel, 0
+        self._histogram = _Histogram(kernel.ruler)
+
+    def add(self, block: npt.NDArray[Any]) -> None:
+        """Count the cells of a block."""
+        self._n_rows += len(block)
+        self._histogram.add(self._kernel.bins(block))
+
+    def counts(self) -> CellCounts:
+        """Return the counts of all blocks so far."""
+        bins, counts = self._histogram.in_use()
+        return CellCounts(bins, counts, n_rows=self._n_rows, ruler=self._kernel.ruler)
 
 
 class _Histogram:

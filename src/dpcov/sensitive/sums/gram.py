@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,20 +93,25 @@ class Gram(Sealed):
         n_columns: int,
         grid: Grid,
         missing: Missing = Missing.REFUSE,
+        quiet: slice | None = None,
         threads: int | None = None,
     ) -> Gram:
-        """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows."""
+        """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows.
+
+        Columns that are `quiet` may be zero in most blocks, and take no time while they are.
+        """
         missing = Missing.parse(missing)
         threads = allowed_threads() if threads is None else check_count("threads", threads, low=1)
         sums = Triangle.zeros(n_columns + (grid.constant > 0), np.int64)
         n_rows = 0
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
-            kernel = _BlockKernel(sums, grid, missing, pool)
+            kernel = _BlockKernel(sums, grid, missing, pool, quiet or slice(0, 0))
             for block in blocks:
                 _check_block(block, n_columns, grid)
                 n_rows += len(block)
                 _check_room(n_rows, grid)
                 kernel.add(block)
+            kernel.finish()
         return cls(sums, n_rows=n_rows, grid=grid)
 
     @property
@@ -161,11 +166,14 @@ class GramKernel:
         Clipping norm and bits.
     missing : Missing
         The rule for missing cells.
+    quiet : slice
+        Columns that are zero in most blocks.
     """
 
     n_columns: int
     grid: Grid
     missing: Missing
+    quiet: slice = field(default_factory=lambda: slice(0, 0))
 
     @property
     def block_rows(self) -> int:
@@ -179,32 +187,70 @@ class GramKernel:
             n_columns=self.n_columns,
             grid=self.grid,
             missing=self.missing,
+            quiet=self.quiet,
             threads=threads,
         )
 
 
 class _BlockKernel:
-    """Quantize a block on several threads, multiply it in BLAS, check and add it."""
+    """Quantize a block on several threads, multiply it in BLAS, check and add it.
+
+    Quiet columns are left out of the products until one of them is not zero; from then on it is in.
+    The sums are the same.
+    """
 
     def __init__(
-        self, sums: Triangle, grid: Grid, missing: Missing, pool: ThreadPoolExecutor
+        self,
+        sums: Triangle,
+        grid: Grid,
+        missing: Missing,
+        pool: ThreadPoolExecutor,
+        quiet: slice,
     ) -> None:
-        self._grid, self._missing = grid, missing
+        self._sums, self._grid, self._missing, self._pool = sums, grid, missing, pool
         self._whole = np.empty((0, sums.size))
-        self._products = CheckedProducts(sums, np.float64, pool)
+        self._quiet = quiet
+        self._is_in = np.ones(sums.size, dtype=np.bool_)
+        self._is_in[quiet] = False
+        self._start()
 
     def add(self, block: npt.NDArray[Any]) -> None:
         if len(self._whole) < len(block):
             self._whole = np.full((len(block), self._whole.shape[1]), float(self._grid.constant))
         whole = self._whole[: len(block)]
 
-        def prepare(part: slice) -> Integers:
+        def prepare(part: slice) -> npt.NDArray[np.bool_]:
             cells = whole[part, : block.shape[1]]
             quantize_rows(block[part], self._grid, self._missing, cells)
+            return np.asarray(whole[part, self._quiet].any(axis=0), dtype=np.bool_)
+
+        heard = self._is_in.copy()
+        for part in self._products.over_rows(prepare, whole.shape):
+            heard[self._quiet] |= part
+        if not np.array_equal(heard, self._is_in):
+            self.finish()
+            self._is_in = heard
+            self._start()
+        self._multiply(whole if self._is_in.all() else whole[:, self._is_in])
+
+    def finish(self) -> None:
+        """Add what is left to the sums."""
+        if self._part is not self._sums:
+            self._sums.add_at(self._part, np.flatnonzero(self._is_in))
+
+    def _start(self) -> None:
+        """Begin to add up the columns that are in."""
+        n_in = int(self._is_in.sum())
+        whole = n_in == self._sums.size
+        self._part = self._sums if whole else Triangle.zeros(n_in, np.int64)
+        self._products = CheckedProducts(self._part, np.float64, self._pool)
+
+    def _multiply(self, whole: npt.NDArray[np.float64]) -> None:
+        def look(part: slice) -> Integers:
             return self._products.image(whole[part].astype(np.int64))
 
         image = np.zeros(whole.shape[1], dtype=np.int64)
-        for part in self._products.over_rows(prepare, whole.shape):
+        for part in self._products.over_rows(look, whole.shape):
             image += part
         self._products.add(whole, image)
 

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError
-from dpcov.sensitive.tables.arrays import array_kind, check_array
+from dpcov.sensitive.tables.arrays import array_type, check_array
+from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame, find_unit
 from dpcov.sensitive.tables.frames import FrameSource
 from dpcov.sensitive.tables.keys import Keys
@@ -47,7 +48,9 @@ class AnnDataSource(SlicedSource):
 
     def __init__(self, table: Any, wanted: Wanted, name: str = "The table") -> None:
         matrix = _matrix_of(table, name)
-        super().__init__(_choose_variables(table, wanted), int(matrix.shape[0]), name)
+        choice = _choose_variables(table, wanted)
+        types = [array_type(matrix)] * len(choice.labels)
+        super().__init__(with_rules(choice, types, wanted), int(matrix.shape[0]), name)
         self._matrix = matrix.tocsr() if _is_by_columns(matrix) else matrix
         self._unit = (
             None if wanted.privacy_unit is None else _unit_of(table.obs, wanted.privacy_unit)
@@ -113,8 +116,8 @@ def _choose_variables(table: Any, wanted: Wanted) -> Choice:
     """Return which variables are read."""
     labels = _variable_labels(table)
     wanted = replace(wanted, privacy_unit=None)
-    if wanted == Wanted() and _are_numbered(labels):
-        wanted = Wanted(columns=labels)
+    if not wanted.picks and wanted.columns is None and _are_numbered(labels):
+        wanted = replace(wanted, columns=labels)
     return choose_from_frame(labels, wanted)
 
 
@@ -159,8 +162,8 @@ def _open(table: Any, opening: Opening) -> AnnDataSource:
 def _declare(table: Any, wanted: Wanted) -> Declared:
     loaded, name = _load(table)
     labels = _variable_labels(loaded)
-    kinds = [array_kind(_matrix_of(loaded, name).dtype)] * len(labels)
-    return Declared(labels, kinds, has_own_names=not _are_numbered(labels))
+    types = [array_type(_matrix_of(loaded, name))] * len(labels)
+    return Declared(labels, types, has_own_names=not _are_numbered(labels))
 
 
 KIND = TableKind(

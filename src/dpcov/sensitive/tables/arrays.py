@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
+from dpcov.sensitive.tables.cell_types import CellType
+from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_array
 from dpcov.sensitive.tables.keys import refuse_missing_unit
 from dpcov.sensitive.tables.kinds import Declared, TableKind
@@ -17,7 +19,7 @@ from dpcov.sensitive.tables.slices import SplitSource, within_floats
 __all__ = [
     "KIND",
     "ArraySource",
-    "array_kind",
+    "array_type",
     "as_array",
     "check_array",
     "declare_array",
@@ -99,19 +101,24 @@ def _as_floats(table: Any) -> npt.NDArray[Any]:
 
 def shape_of(table: Any, wanted: Wanted) -> tuple[Choice, int]:
     """Return which columns of an array are read, and its number of rows."""
-    return choose_from_array(int(table.shape[1]), wanted), int(table.shape[0])
+    width, n_rows = int(table.shape[1]), int(table.shape[0])
+    choice = choose_from_array(width, wanted)
+    return with_rules(choice, [array_type(table)] * width, wanted), n_rows
 
 
 def declare_array(array: Any, name: str = "The table") -> Declared:
     """Return what an array declares: one type for all columns, and no names."""
     check_array(array.ndim, array.dtype, name)
     names = choose_from_array(int(array.shape[1]), Wanted()).names
-    return Declared(names, [array_kind(array.dtype)] * len(names), has_own_names=False)
+    return Declared(names, [array_type(array)] * len(names), has_own_names=False)
 
 
-def array_kind(dtype: np.dtype[Any]) -> str:
-    """Return what kind of column an array of numbers has."""
-    return {"f": "number", "b": "boolean"}.get(dtype.kind, "whole number")
+def array_type(array: Any) -> CellType:
+    """Return what an array of numbers declares of each of its columns."""
+    dtype = array.dtype
+    kind = {"f": "number", "b": "boolean"}.get(dtype.kind, "whole number")
+    may_be_masked = isinstance(array, np.ma.MaskedArray)
+    return CellType(kind, dtype.name, nullable=kind == "number" or may_be_masked)
 
 
 KIND = TableKind(

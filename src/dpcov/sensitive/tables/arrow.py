@@ -8,10 +8,11 @@ import numpy.typing as npt
 
 from dpcov.sensitive.tables.arrow_columns import (
     import_pyarrow,
+    read_arrow_cells,
     read_arrow_keys,
-    read_arrow_numbers,
 )
 from dpcov.sensitive.tables.batches import BatchSource
+from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.keys import Keys
 from dpcov.sensitive.tables.refusals import kind_of, read_or_refuse
 
@@ -24,8 +25,8 @@ __all__ = ["ArrowBatchSource", "open_reader"]
 class ArrowBatchSource(BatchSource):
     """Batches of Arrow columns, wherever they come from."""
 
-    def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
-        return read_arrow_numbers(column, name)
+    def _cells(self, column: Any, rule: CellRule) -> npt.NDArray[Any]:
+        return read_arrow_cells(column, rule)
 
     def _keys(self, column: Any, name: str) -> Keys:
         return read_arrow_keys(column, name)

@@ -6,18 +6,21 @@ Owns what dpcov knows of Arrow's types. Data sets, streams and files share it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MissingExtraError
+from dpcov.sensitive.tables.cell_rules import CellRule
+from dpcov.sensitive.tables.cell_types import CellType
+from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame
 from dpcov.sensitive.tables.key_cells import STEPS, Kind
 from dpcov.sensitive.tables.keys import Keys, as_keys, refuse_missing_unit, refuse_unit_type
 from dpcov.sensitive.tables.kinds import Declared
-from dpcov.sensitive.tables.names import refuse_column
 from dpcov.sensitive.tables.refusals import read_or_refuse
 
 if TYPE_CHECKING:
@@ -31,9 +34,12 @@ __all__ = [
     "index_labels",
     "is_number_type",
     "key_type",
+    "read_arrow_cells",
     "read_arrow_keys",
     "read_arrow_numbers",
+    "read_texts",
     "stored_alike",
+    "with_dictionaries",
 ]
 
 
@@ -54,17 +60,8 @@ def choose_from_schema(schema: pa.Schema, wanted: Wanted, *, of: str = "") -> Ch
     A column that pandas wrote for an index of rows is no data, unless it is asked for.
     """
     choice = choose_from_frame(schema.names, wanted, index_labels(schema))
+    choice = with_rules(choice, _declared_types(schema), wanted, of=of)
     types = schema.types  # Arrow makes a new list each time
-    for place, name in zip(choice.places, choice.names, strict=True):
-        if not is_number_type(types[place]):
-            raise refuse_column(
-                name,
-                place,
-                _first_word(types[place]),
-                is_stated=wanted.states_names,
-                has_numbers=any(is_number_type(types[each]) for each in choice.places),
-                of=of,
-            )
     if choice.privacy_unit is not None and not _is_key_type(types[choice.privacy_unit]):
         raise refuse_unit_type(choice.unit_column[1], _first_word(types[choice.privacy_unit]))
     return choice
@@ -84,6 +81,47 @@ def is_number_type(kind: pa.DataType) -> bool:
 def read_arrow_numbers(column: Any, name: str) -> npt.NDArray[Any]:
     """Return an Arrow column of numbers as an array, nulls as NaN."""
     return read_or_refuse(lambda: _as_array(column), f"Column {name!r} cannot be read as numbers.")
+
+
+def read_arrow_cells(column: Any, rule: CellRule) -> npt.NDArray[Any]:
+    """Return an Arrow column as numbers, by the rule of the column, nulls as NaN."""
+    name = rule.column.name
+    if rule.mode == "number":
+        return rule.of_numbers(read_arrow_numbers(column, name))
+    read = _read_times if rule.mode == "time" else read_texts
+    return read_or_refuse(lambda: read(column, rule), f"Column {name!r} cannot be read.")
+
+
+def read_texts(column: Any, rule: CellRule) -> npt.NDArray[Any]:
+    """Return texts or categories as numbers: each that occurs in a batch is looked at once."""
+    pyarrow = import_pyarrow()
+    if isinstance(column, pyarrow.ChunkedArray):
+        parts = [read_texts(chunk, rule) for chunk in column.chunks]
+        return np.concatenate(parts) if parts else np.empty(0)
+    if pyarrow.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if not pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    found = column.dictionary.to_pylist()
+    values = np.array([*map(rule.of_cell, found), np.nan])
+    places = column.indices.cast(pyarrow.int64()).fill_null(len(found))
+    cells: npt.NDArray[Any] = values[places.to_numpy(zero_copy_only=False)]
+    return cells
+
+
+def _read_times(column: Any, rule: CellRule) -> npt.NDArray[Any]:
+    """Return dates, moments or durations as numbers."""
+    pyarrow = import_pyarrow()
+    kind = column.type
+    if pyarrow.types.is_date(kind):
+        step, whole = ("D", pyarrow.int32()) if kind.bit_width == 32 else ("ms", pyarrow.int64())
+    else:
+        step, whole = kind.unit, pyarrow.int64()
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    # Views, since a cast may refuse a time by its value.
+    steps = column.view(whole).fill_null(0).to_numpy(zero_copy_only=False)
+    numbers = rule.of_numbers(rule.of_steps(steps.astype(np.int64), step))
+    return np.where(missing, np.nan, numbers)
 
 
 def read_arrow_keys(column: Any, name: str) -> Keys:
@@ -184,11 +222,46 @@ def index_labels(schema: pa.Schema) -> tuple[str, ...]:
 
 def declare_schema(schema: pa.Schema) -> Declared:
     """Return what an Arrow schema declares."""
-    return Declared(schema.names, [_kind_of(kind) for kind in schema.types], index_labels(schema))
+    return Declared(schema.names, _declared_types(schema), index_labels(schema))
+
+
+def _declared_types(schema: pa.Schema) -> list[CellType]:
+    return [_declared_type(field) for field in schema]
+
+
+def _declared_type(field: pa.Field) -> CellType:
+    kind = _kind_of(field.type)
+    # A float that is not null may be NaN, and so may be a decimal that is read as one.
+    nullable = bool(field.nullable) or kind == "number"
+    ordered = kind == "category" and bool(field.type.ordered)
+    return CellType(kind, _first_word(field.type), nullable, ordered=ordered)
+
+
+def with_dictionaries(types: Sequence[CellType], table: pa.Table) -> list[CellType]:
+    """Return the types of a table in memory, with the levels that its dictionaries carry.
+
+    They are taken for public if they are the same in all chunks: such a dictionary was made
+    before the rows were cut. One that grew with the data is not.
+    """
+    return [
+        replace(kind, levels=_shared_levels(table.column(place)))
+        if kind.kind == "category"
+        else kind
+        for place, kind in enumerate(types)
+    ]
+
+
+def _shared_levels(column: Any) -> tuple[object, ...] | None:
+    dictionaries = [chunk.dictionary for chunk in column.chunks]
+    if not dictionaries or any(not each.equals(dictionaries[0]) for each in dictionaries[1:]):
+        return None
+    return tuple(dictionaries[0].to_pylist())
 
 
 def _kind_of(kind: pa.DataType) -> str:
     types = import_pyarrow().types
+    if types.is_dictionary(kind):
+        return "category"
     if types.is_string(key_type(kind)):
         return "text"
     if types.is_integer(kind):
@@ -197,7 +270,9 @@ def _kind_of(kind: pa.DataType) -> str:
         return "boolean"
     if is_number_type(kind):
         return "number"
-    return "date" if types.is_date(kind) or types.is_timestamp(kind) else "other"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date"
+    return "duration" if types.is_duration(kind) else "other"
 
 
 def _is_key_type(kind: pa.DataType) -> bool:

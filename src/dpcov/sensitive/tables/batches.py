@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.blocks import Part, cut_blocks, expect_rows, read_ahead
+from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.choice import Choice
 from dpcov.sensitive.tables.key_order import KeyOrder
 from dpcov.sensitive.tables.keys import Keys, check_keys
@@ -38,7 +39,7 @@ class BatchSource(ABC):
     """Whether reading takes so long that it should go on while sums are made."""
 
     def __init__(self, choice: Choice, n_rows: int, name: str) -> None:
-        self.columns = choice.names
+        self.columns, self.fields = choice.names, choice.fields
         self.n_rows: int | None = n_rows
         self._choice, self._length, self._name = choice, n_rows, name
         self._order: KeyOrder | None = None
@@ -64,7 +65,7 @@ class BatchSource(ABC):
         """Yield the columns at some places of the table, batch after batch."""
 
     @abstractmethod
-    def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
+    def _cells(self, column: Any, rule: CellRule) -> npt.NDArray[Any]:
         """Return a column of a batch as numbers, missing cells as NaN."""
 
     @abstractmethod
@@ -89,4 +90,4 @@ class BatchSource(ABC):
             )
 
     def _part(self, batch: Sequence[Any]) -> Part:
-        return [self._numbers(*pair) for pair in zip(batch, self.columns, strict=True)]
+        return [self._cells(*pair) for pair in zip(batch, self._choice.rules, strict=True)]

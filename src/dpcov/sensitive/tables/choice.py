@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from dpcov.columns import Column, Columns
+from dpcov.columns.codes import Code
+from dpcov.columns.csv_form import COMMAS, CsvForm
+from dpcov.columns.fields import Field
+from dpcov.columns.levels import name_of
+from dpcov.columns.stated import did_you_mean
 from dpcov.errors import InputError
+from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.likeness import first_value, is_plain
 from dpcov.sensitive.tables.names import (
     array_names,
@@ -21,7 +29,14 @@ from dpcov.sensitive.tables.names import (
     given_names,
 )
 
-__all__ = ["Choice", "Wanted", "choose_from_array", "choose_from_frame", "find_unit"]
+__all__ = [
+    "Choice",
+    "Wanted",
+    "choose_from_array",
+    "choose_from_frame",
+    "find_unit",
+    "shown_names",
+]
 
 _MOST_LISTED = 10
 _HIDDEN = (
@@ -45,39 +60,80 @@ class Wanted:
     header : bool, optional
         True if the table's own names are names, whatever they look like; False if a CSV file
         has none.
+    weight : str, optional
+        The column that says how much a row counts. It is read last.
+    facts : Columns, optional
+        Public facts of the columns to read, instead of `select`. Its patterns are resolved
+        when a table's names are known.
+    missing_codes : tuple
+        Codes of missing cells in all columns.
+    csv : CsvForm
+        How CSV files are written.
     """
 
     columns: Sequence[str] | None = None
     select: Sequence[str] | None = None
     privacy_unit: str | None = None
     header: bool | None = None
+    weight: str | None = None
+    facts: Columns | None = None
+    missing_codes: tuple[Code, ...] = ()
+    csv: CsvForm = COMMAS
 
     def __post_init__(self) -> None:
         if self.header is not None and not isinstance(self.header, bool):
             raise InputError("header must be True, False or None.")
-        if self.privacy_unit is not None:
-            if not isinstance(self.privacy_unit, str):
-                raise InputError("privacy_unit must be the name of a column (a string).")
-            check_spelling({0: self.privacy_unit}, of="privacy_unit=")
-        if self.select is None:
-            return
-        if self.columns is not None:
+        for what in ("privacy_unit", "weight"):
+            name = getattr(self, what)
+            if name is not None:
+                if not isinstance(name, str):
+                    raise InputError(f"{what} must be the name of a column (a string).")
+                check_spelling({0: name}, of=f"{what}=")
+        if self.weight is not None and self.weight == self.privacy_unit:
             raise InputError(
-                "State names, which rename all columns, or facts, which pick some by their "
-                "own names, but not both."
+                f"Column {self.weight!r} cannot say both whose row it is (privacy_unit=) and how "
+                "much it counts (weight=)."
             )
-        select = check_names("select", self.select)
+        if self.select is not None:
+            if self.columns is not None or self.facts is not None:
+                raise InputError(
+                    "State names, which rename all columns, or facts, which pick some by their "
+                    "own names, but not both."
+                )
+            object.__setattr__(self, "select", check_names("select", self.select))
+        select = self.stated_names
         if self.privacy_unit in select:
             raise InputError(
                 f"Column {self.privacy_unit!r} says whose row it is (privacy_unit=) and is no "
                 "number to read: leave it out of columns=."
             )
-        object.__setattr__(self, "select", select)
+        if self.weight in select:
+            raise InputError(
+                f"Column {self.weight!r} says how much a row counts (weight=) and is not released: "
+                "leave it out of columns=."
+            )
 
     @property
-    def states_names(self) -> bool:
-        """Whether the names of the columns that are read are known from the caller."""
-        return self.header is True or self.columns is not None or self.select is not None
+    def stated_names(self) -> tuple[str, ...]:
+        """The columns that are picked by their names; patterns are among them."""
+        if self.facts is not None:
+            return self.facts.names
+        return tuple(self.select or ())
+
+    @property
+    def picks(self) -> bool:
+        """Whether some columns are picked; all are read otherwise."""
+        return self.facts is not None or self.select is not None
+
+    def states(self, name: str) -> bool:
+        """Return whether a name of a column that is read is known from the caller."""
+        if self.header is True or self.columns is not None:
+            return True
+        return name in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str | None]:
+        return frozenset((*self.stated_names, self.weight))
 
     def refuse_no_header(self) -> None:
         """Refuse `header=False` for a table that is no CSV file."""
@@ -94,14 +150,28 @@ class Choice:
     labels : tuple of str
         The names of all of its columns.
     places : tuple of int
-        Which of them are numbers to read, in this order.
+        Which of them are numbers to read, in this order; the weight, if there is one, last.
     privacy_unit : int or None
         Which of them says whose row it is.
+    weight : int or None
+        Which of them is the weight.
+    facts : tuple of Column
+        What is stated of each column that is read.
+    rules : tuple of CellRule
+        How the cells of each become numbers, once their types are known.
     """
 
     labels: tuple[str, ...]
     places: tuple[int, ...]
     privacy_unit: int | None = None
+    weight: int | None = None
+    facts: tuple[Column, ...] = ()
+    rules: tuple[CellRule, ...] = ()
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What the columns that are read are."""
+        return tuple(rule.field for rule in self.rules)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,12 +214,19 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
     wanted.refuse_no_header()
     own = tuple(str(label) for label in labels)
     known = range(len(own) if wanted.header is True else 0)
-    if wanted.select is not None:
+    if wanted.picks and wanted.columns is None:
         # Names that the caller does not state are not published, and need not be good ones.
-        return _choose(own, wanted, index, known=known)
+        choice = _choose(own, wanted, index, known=known)
+        matched = {
+            place: labels[place]
+            for place, name in zip(choice.places, choice.names, strict=True)
+            if not wanted.states(name)
+        }
+        check_own_names(matched, are_names=False)
+        return choice
     data = {place: label for place, label in enumerate(labels) if label not in index}
     if wanted.columns is None:
-        stated = {} if wanted.privacy_unit is None else {wanted.privacy_unit: None}
+        stated = {name for name in (wanted.privacy_unit, wanted.weight) if name is not None}
         named = {place: label for place, label in data.items() if label not in stated}
         check_own_names(named, are_names=wanted.header is True)
         check_repeats(own)
@@ -163,7 +240,7 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
 
 def find_unit(labels: Sequence[str], privacy_unit: str) -> int:
     """Return the place of a unit column among labels of which no other is used."""
-    return _choose(tuple(labels), Wanted(privacy_unit=privacy_unit), known=()).unit_column[0]
+    return _find_places(tuple(labels), ((privacy_unit,), (), ()), (), ())[privacy_unit]
 
 
 def _choose(
@@ -174,25 +251,74 @@ def _choose(
     known: Collection[int],
 ) -> Choice:
     """Return the choice among labels, of which those at `known` places are names for sure."""
-    selected = tuple(wanted.select or ())
-    unit = () if wanted.privacy_unit is None else (wanted.privacy_unit,)
+    selected = wanted.stated_names
+    unit, weight = (
+        () if name is None else (name,) for name in (wanted.privacy_unit, wanted.weight)
+    )
+    facts = wanted.facts
+    if facts is not None:
+        apart = {*unit, *weight, *index}
+        facts = facts.resolve([label for label in labels if label not in apart])
+        selected = facts.names
+    place_of = _find_places(labels, (unit, weight, selected), index, known)
+    whose = place_of[unit[0]] if unit else None
+    last = place_of[weight[0]] if weight else None
+    if wanted.picks:
+        places = tuple(place_of[name] for name in selected)
+    else:
+        ends = (whose, last)
+        places = tuple(
+            place for place, label in enumerate(labels) if label not in index and place not in ends
+        )
+    if last is not None:
+        places = (*places, last)
+    stated = {} if facts is None else {column.name: column for column in facts}
+    read = tuple(
+        _with_codes(stated.get(labels[place]) or Column(labels[place]), wanted.missing_codes)
+        for place in places
+    )
+    return Choice(labels, places, whose, last, read)
+
+
+def _find_places(
+    labels: tuple[str, ...],
+    stated: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    index: Collection[str],
+    known: Collection[int],
+) -> dict[str, int]:
+    """Return the place of each label; refuse stated ones that are not there, or there twice."""
+    unit, weight, selected = stated
     place_of = {label: place for place, label in enumerate(labels)}
-    for what, names in (("privacy_unit= names", unit), ("There are stated", selected)):
+    for what, names in (
+        ("privacy_unit= names", unit),
+        ("weight= names", weight),
+        ("There are stated", selected),
+    ):
         unknown = [name for name in names if name not in place_of]
         if unknown:
             # A stated name among them shows that they are names; else nothing does.
-            has_names = known or any(name in place_of for name in (*unit, *selected))
+            has_names = known or any(name in place_of for name in (*unit, *weight, *selected))
             raise InputError(
-                f"{what} columns that the table does not have: {_list(map(repr, unknown))}. "
-                + (_show(labels, index, known) if has_names else _HIDDEN)
+                f"{what} columns that the table does not have: "
+                + (
+                    f"{_list(_with_guesses(unknown, labels, index, known))}. "
+                    f"{_show(labels, index, known)}"
+                    if has_names
+                    else f"{_list(map(repr, unknown))}. {_HIDDEN}"
+                )
             )
     if len(place_of) < len(labels):
-        _refuse_repeats(labels, (*unit, *selected))
-    whose = place_of[unit[0]] if unit else None
-    if wanted.select is not None:
-        return Choice(labels, tuple(place_of[name] for name in selected), whose)
-    data = (place for place, label in enumerate(labels) if label not in index and place != whose)
-    return Choice(labels, tuple(data), whose)
+        _refuse_repeats(labels, (*unit, *weight, *selected))
+    return place_of
+
+
+def _with_codes(column: Column, codes: tuple[Code, ...]) -> Column:
+    """Return a column with the codes that hold for all: what it states itself goes before."""
+    if not codes or column.complete:
+        return column
+    levels = {name_of(level) for level in column.levels or ()}
+    more = [code for code in codes if name_of(code) not in levels]
+    return replace(column, missing=(*column.missing, *more))
 
 
 def _refuse_repeats(labels: tuple[str, ...], stated: Sequence[str]) -> None:
@@ -206,22 +332,41 @@ def _show(labels: tuple[str, ...], index: Collection[str], known: Collection[int
     """Say which columns there are, those that may be somebody's cells by their places."""
     if not labels:
         return "It has no columns."
-    if not known and first_value(labels) is not None:
+    shown = shown_names(labels, index, known)
+    if not shown:
         return _HIDDEN
-
-    def is_shown(place: int, name: str) -> bool:
-        return place in known or (not known and name not in index and is_plain(name))
-
+    places = set(shown.values())
     return (
         "Its columns are "
         + _list(
             [
-                repr(name) if is_shown(place, name) else f"number {place + 1}"
+                repr(name) if place in places else f"number {place + 1}"
                 for place, name in enumerate(labels)
             ]
         )
         + "."
     )
+
+
+def _with_guesses(
+    unknown: Iterable[str], labels: tuple[str, ...], index: Collection[str], known: Collection[int]
+) -> list[str]:
+    """Return unknown names, each with the one that may be meant, if that may be shown."""
+    shown = shown_names(labels, index, known)
+    return [f"{name!r}{did_you_mean(name, shown)}" for name in unknown]
+
+
+def shown_names(
+    labels: tuple[str, ...], index: Collection[str], known: Collection[int]
+) -> dict[str, int]:
+    """Return the names that may be shown, with their places."""
+    if not known and first_value(labels) is not None:
+        return {}
+    return {
+        name: place
+        for place, name in enumerate(labels)
+        if place in known or (not known and name not in index and is_plain(name))
+    }
 
 
 def _list(names: Iterable[str]) -> str:

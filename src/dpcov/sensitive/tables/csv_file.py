@@ -1,23 +1,33 @@
-"""Rows from a CSV file: commas, a header, numbers.
+"""Rows from a CSV file, compressed or not: a header and cells.
 
-Every column is read as float64, but for the unit column, which is read as it is written.
-A type that is guessed from the first rows would make what is accepted depend on them.
-Arrow is shown the rows alone, and never the header.
+Every column is read as float64, but for those of which levels, a unit or the form of numbers is
+stated, and the unit column: they are read as they are written. A type that is guessed from the
+first rows would make what is accepted depend on them. Arrow is shown the rows alone, and never
+the header.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
+
+from dpcov.columns.csv_form import CsvForm
+from dpcov.columns.written import MARKS
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.arrow import ArrowBatchSource
-from dpcov.sensitive.tables.arrow_columns import import_pyarrow
+from dpcov.sensitive.tables.arrow_columns import import_pyarrow, read_texts
+from dpcov.sensitive.tables.cell_rules import CellRule, NotANumberError
+from dpcov.sensitive.tables.cell_types import CellType
+from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame
-from dpcov.sensitive.tables.csv_header import BOM, Header, check_header, read_header
-from dpcov.sensitive.tables.keys import Keys
+from dpcov.sensitive.tables.csv_header import BOM, Header, check_header, is_compressed, read_header
+from dpcov.sensitive.tables.keys import Keys, refuse_missing_unit
 from dpcov.sensitive.tables.kinds import Declared, Files, TableKind
 from dpcov.sensitive.tables.names import call_column
 from dpcov.sensitive.tables.refusals import read_all_or_refuse
@@ -28,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "CsvSource"]
 
 _BLOCK_BYTES = 4 << 20  # a line must fit; several are parsed ahead
-_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
 
 class CsvSource(ArrowBatchSource):
@@ -39,9 +48,8 @@ class CsvSource(ArrowBatchSource):
     def __init__(self, path: Path, wanted: Wanted) -> None:
         pyarrow = import_pyarrow()
         self._path = path
-        self._has_header = wanted.header is not False
-        self._states_names = wanted.states_names or not self._has_header
-        self._header, choice = _open(path, wanted)
+        self._has_header, self._form = wanted.header is not False, wanted.csv
+        self._header, choice, self._wanted = _open(path, wanted)
         self._labels = choice.labels
         # The first column is enough to count, and bytes need no conversion.
         counted = self._read({0: pyarrow.binary()})
@@ -50,14 +58,32 @@ class CsvSource(ArrowBatchSource):
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         pyarrow = import_pyarrow()
         types = dict.fromkeys(places, pyarrow.float64())
-        if self._choice.privacy_unit in places:
-            # As bytes: 007 and 7 are two people, and no encoding is guessed.
-            types[self._choice.privacy_unit] = pyarrow.binary()
+        # As bytes: 007 and 7 are two people, and no encoding is guessed.
+        written = {
+            place
+            for place, rule in zip(self._choice.places, self._choice.rules, strict=True)
+            if rule.mode == "text"
+        }
+        for place in {*written, self._choice.privacy_unit} & types.keys():
+            types[place] = pyarrow.binary()
         return (batch.columns for batch in self._read(types))
+
+    def _cells(self, column: Any, rule: CellRule) -> npt.NDArray[Any]:
+        if not rule.is_strict:
+            return super()._cells(column, rule)
+        cells: npt.NDArray[Any] | None = None
+        with suppress(NotANumberError):
+            cells = read_texts(column, rule)
+        if cells is None:
+            place = self._labels.index(rule.column.name)
+            raise InputError(self._not_numeric(place))
+        return cells
 
     def _keys(self, column: Any, name: str) -> Keys:
         from pyarrow import compute
 
+        if compute.any(compute.is_in(column, import_pyarrow().array(MARKS).cast("binary"))).as_py():
+            raise refuse_missing_unit(name)
         # Arrow takes it off the first line alone, and not if a blank line stands before it.
         if compute.any(compute.starts_with(column, pattern=BOM)).as_py():
             raise InputError(
@@ -68,20 +94,27 @@ class CsvSource(ArrowBatchSource):
         return super()._keys(column, name)
 
     def _read(self, types: dict[int, Any]) -> Iterator[pa.RecordBatch]:
-        if self._has_header and read_header(self._path) != self._header:
+        if self._has_header and read_header(self._path, self._form) != self._header:
             raise InputError(f"{self._path.name} changed while it was read.")
-        return read_all_or_refuse(lambda: _parse(self._path, self._header, types), self._explain)
+        return read_all_or_refuse(
+            lambda: _parse(self._path, self._header, types, self._form), self._explain
+        )
+
+    def _not_numeric(self, place: int) -> str:
+        called = call_column(
+            self._labels[place], place, is_known=self._wanted.states(self._labels[place])
+        )
+        return (
+            f"{called} of {self._path.name} is not numeric: it has a cell that is not a number. "
+            "State its levels if it is a category, or the codes of missing cells; drop it first, "
+            "leave it out by columns=, or convert it by a public rule."
+        )
 
     def _explain(self, error: Exception) -> str:
         """Say what is wrong, from the beginning of what Arrow says: the end may quote a cell."""
         labels, file = self._labels, self._path.name
         if found := re.match(r"In CSV column #(\d+): ", str(error)):
-            place = int(found[1])
-            called = call_column(labels[place], place, is_known=self._states_names)
-            return (
-                f"{called} of {file} is not numeric: it has a cell that is not a number. Drop it "
-                "first, leave it out by columns=, or convert it by a public rule."
-            )
+            return self._not_numeric(int(found[1]))
         if found := re.match(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col", str(error)):
             where = f"Row {int(found[1]) + self._has_header} " if found[1] else "A row "
             counted = "of its header" if self._has_header else "names that are stated"
@@ -95,41 +128,54 @@ class CsvSource(ArrowBatchSource):
                 f"{where}of {file}, counted from its first line, has more or fewer cells than "
                 f"the {len(labels)} {counted}.{advice}"
             )
-        return f"{file} cannot be read as a CSV file in UTF-8 with commas and a header."
+        return (
+            f"{file} cannot be read as a CSV file in UTF-8 with {self._form.called} and a header."
+        )
 
 
-def _open(path: Path, wanted: Wanted) -> tuple[Header, Choice]:
-    """Return the names and which columns are read."""
+def _open(path: Path, wanted: Wanted) -> tuple[Header, Choice, Wanted]:
+    """Return the names, which columns are read, and what is wanted of them."""
     if wanted.header is False:
         labels = _stated_labels(wanted, path.name)
-        return Header(labels, 0), choose_from_frame(
-            labels, Wanted(labels, privacy_unit=wanted.privacy_unit)
-        )
-    header = read_header(path)
-    check_header(header, wanted, path.name)
-    return header, choose_from_frame(header.labels, wanted)
+        header = Header(labels, 0)
+        wanted = replace(wanted, columns=labels, select=None, header=None)
+    else:
+        header = read_header(path, wanted.csv)
+        check_header(header, wanted, path.name)
+    choice = choose_from_frame(header.labels, wanted)
+    types = [CellType("unknown", "text")] * len(header.labels)
+    return header, with_rules(choice, types, wanted, form=wanted.csv.numbers), wanted
 
 
 def _stated_labels(wanted: Wanted, name: str) -> tuple[str, ...]:
     """Return the names that a caller states for a file that has none."""
-    stated = wanted.select if wanted.columns is None else wanted.columns
-    if stated is None or (wanted.privacy_unit is not None and wanted.columns is None):
+    stated = (wanted.stated_names or None) if wanted.columns is None else wanted.columns
+    patterns = () if wanted.facts is None else wanted.facts.patterns
+    if patterns:
+        raise InputError(
+            f"{patterns[0]!r} is a pattern of names, and {name} has none with header=False. State "
+            "the names of all columns, in the file's order."
+        )
+    is_apart = wanted.privacy_unit is not None or wanted.weight is not None
+    if stated is None or (is_apart and wanted.columns is None):
         raise InputError(
             f"With header=False the names of all columns of {name} must be stated with columns=, "
-            "in the file's order, that of the unit column too. Or write a line of names at its top."
+            "in the file's order, those of the unit column and the weight too. Or write a line of "
+            "names at its top."
         )
     return tuple(stated)
 
 
-def _parse(path: Path, header: Header, types: dict[int, Any]) -> Iterable[pa.RecordBatch]:
+def _parse(
+    path: Path, header: Header, types: dict[int, Any], form: CsvForm
+) -> Iterable[pa.RecordBatch]:
     """Begin to parse the columns that have a type."""
     from pyarrow import csv
 
     n_columns = len(header.labels)
-    file = import_pyarrow().OSFile(str(path))
-    if file.size() <= header.end:
+    file = _after(path, header.end)
+    if file is None:
         return ()
-    file.seek(header.end)
     reader: Iterable[pa.RecordBatch] = csv.open_csv(
         file,
         csv.ReadOptions(
@@ -140,27 +186,62 @@ def _parse(path: Path, header: Header, types: dict[int, Any]) -> Iterable[pa.Rec
             use_threads=len(types) > 1,
         ),
         # The blank lines of a file with one column are missing cells: a row each.
-        csv.ParseOptions(ignore_empty_lines=n_columns != 1),
+        csv.ParseOptions(delimiter=form.delimiter, ignore_empty_lines=n_columns != 1),
         csv.ConvertOptions(
             column_types={str(place): kind for place, kind in types.items()},
             include_columns=[str(place) for place in types],
-            null_values=_MISSING,
-            strings_can_be_null=True,
+            null_values=list(MARKS),
+            # Of texts the rule of their column says which are missing.
+            strings_can_be_null=False,
             check_utf8=False,
+            decimal_point=form.decimal,
         ),
     )
     return reader
 
 
+def _after(path: Path, start: int) -> Any:
+    """Return a file that is open where its rows begin, or None if there are none."""
+    pyarrow = import_pyarrow()
+    file = pyarrow.OSFile(str(path))
+    if not is_compressed(path):
+        if file.size() <= start:
+            return None
+        file.seek(start)
+        return file
+    stream = pyarrow.CompressedInputStream(file, "gzip")
+    if len(stream.read(start)) < start:
+        return None
+    # Arrow refuses a stream without a byte, as it does a file.
+    first = stream.read(1)
+    return pyarrow.PythonFile(_Rejoined(first, stream), mode="r") if first else None
+
+
+class _Rejoined:
+    """A stream whose first bytes were read already. Arrow asks no more of it than this."""
+
+    closed = False
+
+    def __init__(self, first: bytes, rest: Any) -> None:
+        self._first, self._rest = first, rest
+
+    def read(self, size: int = -1) -> bytes:
+        first, self._first = self._first[:size], self._first[size:]
+        return first or bytes(self._rest.read(size))
+
+    def close(self) -> None:
+        self._rest.close()
+
+
 def _declare(files: Files, wanted: Wanted) -> Declared:
-    header = read_header(files.first)
+    header = read_header(files.first, wanted.csv)
     check_header(header, wanted, files.first.name)
-    return Declared(header.labels, ["unknown"] * len(header.labels))
+    return Declared(header.labels, [CellType("unknown")] * len(header.labels))
 
 
 KIND = TableKind(
     called="",
     open=lambda files, opening: CsvSource(files.first, opening.wanted),
     declare=_declare,
-    suffixes=(".csv",),
+    suffixes=(".csv", ".csv.gz"),
 )

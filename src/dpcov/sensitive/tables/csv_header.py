@@ -1,31 +1,30 @@
 """The first line of a CSV file: names, and nothing beyond its line break.
 
-Owns what a header is: the bytes of the first line that is not blank, in UTF-8, with commas.
+Owns what a header is: the bytes of the first line that is not blank, in UTF-8.
 A quote that is not closed on it would make a name of the rows below. What does not look like
 names is refused, by the place and never by the text, unless the caller says that it is.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpcov.columns.csv_form import COMMAS, CsvForm
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.likeness import first_value
 from dpcov.sensitive.tables.names import check_spelling
 from dpcov.sensitive.tables.refusals import read_or_refuse
 
-__all__ = ["BOM", "Header", "check_header", "read_header"]
+__all__ = ["BOM", "Header", "check_header", "is_compressed", "read_header"]
 
 _MOST_BYTES = 4 << 20
 _ROW_NUMBERS = " If the first column is row numbers of pandas or R, write the file without them."
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs write at the top of a file."""
-
-# A name in quotes, in which they are doubled, or one without.
-_NAME = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Header:
     end: int
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path, form: CsvForm = COMMAS) -> Header:
     """Return the names in the first line of a CSV file, or refuse what cannot be names."""
     line, end = read_or_refuse(lambda: _first_line(path), f"{path.name} cannot be read.")
     if not line:
@@ -55,17 +54,22 @@ def read_header(path: Path) -> Header:
         lambda: line.decode("utf-8"),
         f"{path.name} cannot be read as a CSV file: its first line is not in UTF-8.",
     )
-    labels = _split(text, path.name)
+    labels = _split(text, path.name, form.delimiter)
     if len(labels) == 1:
-        for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        for separator, called in ((",", "commas"), (";", "semicolons"), ("\t", "tabs")):
             if separator in labels[0]:
                 raise InputError(
                     f"{path.name} has one column, whose name holds {called}: it seems to be "
-                    "separated by them. dpcov reads commas, and points in numbers; save it again "
-                    "like that."
+                    f"separated by them. Say so with csv={{'delimiter': {separator!r}}}, and "
+                    "'decimal': ',' if its numbers have a comma."
                 )
     check_spelling(dict(enumerate(labels)), of=path.name)
     return Header(labels, end)
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is compressed, by its name."""
+    return path.suffix.lower() == ".gz"
 
 
 def check_header(header: Header, wanted: Wanted, name: str) -> None:
@@ -77,7 +81,10 @@ def check_header(header: Header, wanted: Wanted, name: str) -> None:
     if wanted.header or _states_some(wanted, header.labels):
         return
     found = first_value(
-        ["unit" if label == wanted.privacy_unit else label for label in header.labels]
+        [
+            "stated" if label in (wanted.privacy_unit, wanted.weight) else label
+            for label in header.labels
+        ]
     )
     if found is not None:
         raise InputError(
@@ -90,14 +97,14 @@ def check_header(header: Header, wanted: Wanted, name: str) -> None:
 
 
 def _states_some(wanted: Wanted, labels: tuple[str, ...]) -> bool:
-    if wanted.select is not None:
-        return not set(labels).isdisjoint(wanted.select)
+    if wanted.picks:
+        return not set(labels).isdisjoint(wanted.stated_names)
     return wanted.columns is not None and tuple(wanted.columns) == labels
 
 
 def _first_line(path: Path) -> tuple[bytes, int]:
     """Return the first line that is not blank, and where the next one begins."""
-    with path.open("rb") as file:
+    with gzip.open(path) if is_compressed(path) else path.open("rb") as file:
         # More than the longest line by what may stand around it.
         content = file.read(_MOST_BYTES + len(BOM) + 2)
     bare = content.removeprefix(BOM).lstrip(b"\r\n")
@@ -107,9 +114,12 @@ def _first_line(path: Path) -> tuple[bytes, int]:
     return line, len(content) - len(rest) + breaks
 
 
-def _split(line: str, name: str) -> tuple[str, ...]:
+def _split(line: str, name: str, delimiter: str) -> tuple[str, ...]:
     labels, place = [], 0
-    while found := _NAME.match(line, place):
+    end = re.escape(delimiter)
+    # A name in quotes, in which they are doubled, or one without.
+    label = re.compile(rf'(?:"([^"]*(?:""[^"]*)*)"|([^"{end}]*))({end}|\Z)')
+    while found := label.match(line, place):
         quoted, bare, separator = found.groups()
         labels.append(bare if quoted is None else quoted.replace('""', '"'))
         if not separator:

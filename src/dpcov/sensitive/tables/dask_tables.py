@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns import Columns
 from dpcov.errors import InputError
-from dpcov.sensitive.tables.arrays import ArraySource, check_array, declare_array
+from dpcov.sensitive.tables.arrays import ArraySource, array_type, check_array, declare_array
+from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_array
 from dpcov.sensitive.tables.dask_expressions import (
     guesses_types,
@@ -111,7 +113,9 @@ def _as_stored(table: Any, choice: Choice) -> Any:
 def _open_array(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
     check_array(table.ndim, table.dtype)
     _check_width(table)
-    choice = choose_from_array(int(table.shape[1]), wanted)
+    width = int(table.shape[1])
+    choice = choose_from_array(width, wanted)
+    choice = with_rules(choice, [array_type(table._meta)] * width, wanted)
     places = _read_places(choice)
     chosen = table if choice.is_whole else table[:, places]
     partitions = read_or_refuse(lambda: _chunks(chosen.rechunk({1: -1})), _UNREADABLE)
@@ -172,9 +176,11 @@ class DaskSource:
         unit_kind: str | None = None,
         whose: Sequence[Delayed] | None = None,
     ) -> None:
-        self.columns = choice.names
+        self.columns, self.fields = choice.names, choice.fields
         self._choice, self._partitions, self._labels = choice, partitions, labels
         self._unit_kind, self._whose = unit_kind, whose
+        # What the whole table's types came to: a partition alone may declare other ones.
+        self._facts = Columns(rule.column for rule in choice.rules) if choice.rules else None
         self._scheduler = current_scheduler() if scheduler is None else scheduler
         self._order: KeyOrder | None = None
         self._lengths = self._count(known)
@@ -210,7 +216,7 @@ class DaskSource:
         unit = None if self._choice.privacy_unit is None else self._choice.unit_column[1]
         start = 0
         for rows, length in zip(self._partitions, self._lengths, strict=True):
-            read = Partition(self.columns, unit, length, self._labels)
+            read = Partition(self.columns, unit, length, self._labels, self._facts)
             yield Piece(read, length, start, has_units=order is not None), rows
             start += length
 
@@ -246,12 +252,15 @@ class Partition:
         How many rows it had when they were counted.
     labels : tuple of str or None
         What its own columns must be called.
+    facts : Columns or None
+        What is known of the columns to read.
     """
 
     columns: tuple[str, ...]
     privacy_unit: str | None
     n_rows: int
     labels: tuple[str, ...] | None = None
+    facts: Columns | None = None
 
     def __call__(self, computed: Any) -> RowSource:
         """Return the partition as a source of rows."""
@@ -264,8 +273,12 @@ class Partition:
                 "another order."
             )
         # What an empty partition says of its types means nothing: pandas often says object.
-        rows = computed if computed.shape[0] else np.empty((0, len(names)))
-        source = _open_partition(rows, Wanted(names, privacy_unit=self.privacy_unit))
+        wanted = Wanted(names, privacy_unit=self.privacy_unit)
+        source: RowSource
+        if computed.shape[0]:
+            source = _open_partition(computed, replace(wanted, facts=self.facts))
+        else:
+            source = ArraySource(np.empty((0, len(names))), wanted)
         if source.n_rows != self.n_rows:
             raise InputError(
                 "The table changed while it was read: a partition has another number of rows "

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpcov.columns.csv_form import COMMAS, CsvForm
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame
 from dpcov.sensitive.tables.likeness import is_plain
@@ -27,15 +28,18 @@ class ColumnType:
     name : str
         Its name.
     kind : str
-        ``"number"``, ``"whole number"``, ``"boolean"``, ``"text"``, ``"date"``, ``"other"``, or
-        ``"unknown"`` where a format declares no types.
+        ``"number"``, ``"whole number"``, ``"boolean"``, ``"text"``, ``"category"``, ``"date"``,
+        ``"duration"``, ``"object"``, ``"other"``, or ``"unknown"`` where a format declares no
+        types.
     """
 
     name: str
     kind: str
 
 
-def describe_table(table: Any, *, header: bool | None = None) -> tuple[ColumnType, ...]:
+def describe_table(
+    table: Any, *, header: bool | None = None, csv: CsvForm = COMMAS
+) -> tuple[ColumnType, ...]:
     """Return the names and kinds of a table's columns, without reading a cell.
 
     Examples
@@ -43,16 +47,17 @@ def describe_table(table: Any, *, header: bool | None = None) -> tuple[ColumnTyp
     >>> describe_table([[1.0, 2.0], [3.0, 4.0]])
     (ColumnType(name='x0', kind='number'), ColumnType(name='x1', kind='number'))
     """
-    wanted = Wanted(header=header)
+    wanted = Wanted(header=header, csv=csv)
     kind, found = find_kind(table)
     declared = kind.declare(found, wanted)
     if not declared.has_own_names:
-        return tuple(map(ColumnType, declared.labels, declared.kinds))
+        kinds = [kind.kind for kind in declared.types]
+        return tuple(map(ColumnType, declared.labels, kinds))
     choice = choose_from_frame(declared.labels, wanted, declared.index)
     if not header:
         _check_plain(choice)
     return tuple(
-        ColumnType(name, declared.kinds[place])
+        ColumnType(name, declared.types[place].kind)
         for place, name in zip(choice.places, choice.names, strict=True)
     )
 

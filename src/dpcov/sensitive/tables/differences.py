@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.fields import Field
 from dpcov.sensitive.tables.source import Rows
 from dpcov.sensitive.tables.working import FAR
 
@@ -45,6 +46,11 @@ class DifferenceSource:
     def columns(self) -> tuple[str, ...]:
         """The column names."""
         return self._source.columns
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What the columns are."""
+        return self._source.fields
 
     @property
     def n_rows(self) -> int | None:

@@ -35,8 +35,8 @@ def find_files(name: str | os.PathLike[str], kinds: Iterable[TableKind]) -> tupl
         paths = (path,)
     for file in paths:
         _check_readable(file)
-    suffix = paths[0].suffix.lower()
-    if suffix not in kind_of:
+    suffix = next((each for each in kind_of if paths[0].name.lower().endswith(each)), "")
+    if not suffix:
         raise InputError(
             f"{path.name} is of an unknown kind; a path must end in {', '.join(kind_of)}, or be a "
             f"folder of {_of_folders(kind_of)} files."

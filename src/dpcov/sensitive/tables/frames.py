@@ -6,7 +6,7 @@ narwhals gives them one face, and imports none of them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.sensitive.tables.cell_rules import CellRule
+from dpcov.sensitive.tables.cell_types import CellType
+from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame
 from dpcov.sensitive.tables.key_cells import Kind, float_kind
 from dpcov.sensitive.tables.keys import (
@@ -24,7 +27,6 @@ from dpcov.sensitive.tables.keys import (
     refuse_unit_type,
 )
 from dpcov.sensitive.tables.kinds import Declared, TableKind
-from dpcov.sensitive.tables.names import refuse_column
 from dpcov.sensitive.tables.pieces import MemoryPiece, Split
 from dpcov.sensitive.tables.refusals import read_or_refuse
 
@@ -35,6 +37,7 @@ __all__ = [
     "choose_from_types",
     "declare_frame",
     "declare_types",
+    "read_cells",
     "read_keys",
     "read_numbers",
 ]
@@ -57,10 +60,11 @@ class FrameSource:
 
     def __init__(self, table: Any, wanted: Wanted) -> None:
         self._frame = as_frame(table)
-        self.choice = choose_from_types(self._frame.schema, wanted, _index_labels(table))
+        types = declare_frame(table).types
+        self.choice = choose_from_types(self._frame.schema, wanted, _index_labels(table), types)
         self._length = len(self._frame)
         self.n_rows: int | None = self._length
-        self.columns = self.choice.names
+        self.columns, self.fields = self.choice.names, self.choice.fields
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks, converted one after the other."""
@@ -69,7 +73,7 @@ class FrameSource:
             columns = list(self._frame[start : start + size].iter_columns())
             block = np.empty((len(columns[0]), len(self.columns)), order="F")
             for index, place in enumerate(self.choice.places):
-                block[:, index] = read_numbers(columns[place], self.columns[index])
+                block[:, index] = read_cells(columns[place], self.choice.rules[index])
             yield block
 
     def unit_keys(self, size: int) -> Iterator[Keys]:
@@ -131,21 +135,15 @@ def _index_labels(table: Any) -> tuple[str, ...]:
 
 
 def choose_from_types(
-    schema: Mapping[str, nw.dtypes.DType], wanted: Wanted, index: tuple[str, ...] = ()
+    schema: Mapping[str, nw.dtypes.DType],
+    wanted: Wanted,
+    index: tuple[str, ...] = (),
+    declared: Sequence[CellType] | None = None,
 ) -> Choice:
     """Return which columns are read, or refuse one by its name and its declared type."""
     choice = choose_from_frame(list(schema), wanted, index)
     types = list(schema.values())
-    numeric = [kind.is_numeric() or kind == nw.Boolean for kind in types]
-    for place, name in zip(choice.places, choice.names, strict=True):
-        if not numeric[place]:
-            raise refuse_column(
-                name,
-                place,
-                type(types[place]).__name__,
-                is_stated=wanted.states_names,
-                has_numbers=any(numeric[each] for each in choice.places),
-            )
+    choice = with_rules(choice, declared or declare_types(schema).types, wanted)
     if choice.privacy_unit is not None:
         kind = types[choice.privacy_unit]
         if not (kind.is_numeric() or kind.is_temporal() or kind in _KEY_TYPES):
@@ -181,6 +179,66 @@ def read_numbers(column: nw.Series[Any], name: str) -> npt.NDArray[Any]:
     return read_or_refuse(convert, f"Column {name!r} of type {kind} cannot be read as numbers.")
 
 
+def read_cells(column: nw.Series[Any], rule: CellRule) -> npt.NDArray[Any]:
+    """Return a column as numbers, by its rule, nulls as NaN."""
+    name = rule.column.name
+    native = column.to_native()
+    if rule.mode == "number":
+        return rule.of_numbers(read_numbers(column, name))
+    if nw.dependencies.is_pyarrow_chunked_array(native):
+        from dpcov.sensitive.tables.arrow_columns import read_arrow_cells
+
+        parts = [read_arrow_cells(chunk, rule) for chunk in native.chunks]
+        return np.concatenate(parts) if parts else np.empty(0)
+    read = _read_times if rule.mode == "time" else _read_texts
+    kind = type(column.dtype).__name__
+    return read_or_refuse(
+        lambda: read(column, rule), f"Column {name!r} of type {kind} cannot be read."
+    )
+
+
+def _read_texts(column: nw.Series[Any], rule: CellRule) -> npt.NDArray[Any]:
+    native = column.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # a category of pandas
+        values = np.array([*map(rule.of_cell, native.cat.categories.tolist()), np.nan])
+        cells: npt.NDArray[Any] = values[native.cat.codes.to_numpy()]
+        return cells
+    listed = native.tolist() if hasattr(native, "tolist") else column.to_list()
+    # 1, 1.0 and True are one key to a dictionary, and some objects are none.
+    alike = set(map(type, listed)) <= {str, float, type(None)}
+    look = _Seen(rule).__getitem__ if alike else rule.of_cell
+    return np.fromiter(map(look, listed), np.float64, len(listed))
+
+
+class _Seen(dict[Any, float]):
+    """What cells become, each looked at once."""
+
+    def __init__(self, rule: CellRule) -> None:
+        super().__init__()
+        self._rule = rule
+
+    def __missing__(self, cell: Any) -> float:
+        number = self[cell] = self._rule.of_cell(cell)
+        return number
+
+
+def _read_times(column: nw.Series[Any], rule: CellRule) -> npt.NDArray[Any]:
+    """Return dates, moments or durations as numbers."""
+    if hasattr(getattr(column.to_native(), "dtype", None), "pyarrow_dtype"):
+        # Types of Arrow in a frame of pandas: as Python objects they would lose their unit.
+        from dpcov.sensitive.tables.arrow_columns import import_pyarrow, read_arrow_cells
+
+        return read_arrow_cells(import_pyarrow().array(column.to_native().array), rule)
+    if getattr(column.dtype, "time_zone", None) is not None:
+        column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    cells = column.to_numpy()
+    step, count = np.datetime_data(cells.dtype)
+    missing = np.isnat(cells)
+    steps = np.where(missing, 0, cells.astype(np.int64)) * count
+    numbers = rule.of_numbers(rule.of_steps(steps, step))
+    return np.where(missing, np.nan, numbers)
+
+
 def read_keys(column: nw.Series[Any], name: str) -> Keys:
     """Return the unit column as keys."""
     native = column.to_native()
@@ -210,7 +268,14 @@ def read_keys(column: nw.Series[Any], name: str) -> Keys:
 
 def declare_types(schema: Mapping[str, nw.dtypes.DType]) -> Declared:
     """Return what the types of a frame declare."""
-    return Declared(list(schema), [_kind_of(dtype) for dtype in schema.values()])
+    return Declared(list(schema), [_declared_type(dtype) for dtype in schema.values()])
+
+
+def _declared_type(dtype: Any, *, nullable: bool = True) -> CellType:
+    kind = _kind_of(dtype)
+    levels = tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
+    room = nullable or kind not in ("whole number", "boolean")
+    return CellType(kind, type(dtype).__name__, room, levels)
 
 
 def _kind_of(dtype: Any) -> str:
@@ -220,8 +285,12 @@ def _kind_of(dtype: Any) -> str:
         return "number"
     if dtype == nw.Boolean:
         return "boolean"
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
+    if dtype in (nw.Categorical, nw.Enum):
+        return "category"
+    if dtype == nw.String:
         return "text"
+    if dtype == nw.Duration:
+        return "duration"
     return "date" if dtype in (nw.Date, nw.Datetime) else "other"
 
 
@@ -239,18 +308,29 @@ def _is_frame(table: Any) -> bool:
 def declare_frame(table: Any) -> Declared:
     """Return what a frame declares, without a look at its cells."""
     if nw.dependencies.is_pyarrow_table(table):
-        from dpcov.sensitive.tables.arrow_columns import declare_schema
+        from dpcov.sensitive.tables.arrow_columns import declare_schema, with_dictionaries
 
-        return declare_schema(table.schema)
+        declared = declare_schema(table.schema)
+        return replace(declared, types=with_dictionaries(declared.types, table))
     if not nw.dependencies.is_pandas_dataframe(table):
         return declare_types(as_frame(table).schema)
     # Of a frame with rows narwhals would look at the cells of Python objects.
-    declared = declare_types(as_frame(table.iloc[:0]).schema)
-    kinds = [
-        "other" if own == np.dtype(object) else kind
-        for own, kind in zip(table.dtypes, declared.kinds, strict=True)
-    ]
-    return replace(declared, kinds=kinds)
+    schema = as_frame(table.iloc[:0]).schema
+    types = [_pandas_type(*pair) for pair in zip(table.dtypes, schema.values(), strict=True)]
+    return Declared(list(schema), types)
+
+
+def _pandas_type(own: Any, kind: nw.dtypes.DType) -> CellType:
+    if own == np.dtype(object):
+        return CellType("object", "object")
+    if hasattr(own, "categories"):
+        # Dask has a type for categories that it does not know yet.
+        known = "__UNKNOWN_CATEGORIES__" not in own.categories
+        levels = tuple(own.categories.tolist()) if known else None
+        return CellType("category", "category", True, levels, bool(own.ordered))
+    # Whole numbers of numpy have no room for a missing cell, but whether a column is of them may
+    # have been decided by its cells: pandas reads a file with an empty one as floats.
+    return _declared_type(kind, nullable=True)
 
 
 KIND = TableKind(

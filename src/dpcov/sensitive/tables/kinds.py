@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.source import RowSource
 from dpcov.sensitive.workers.schedulers import Scheduler
@@ -52,10 +53,10 @@ class Opening:
 
 @dataclass(frozen=True)
 class Declared:
-    """What a table declares: labels, kinds of columns, and which labels are an index of rows."""
+    """What a table declares: labels, types of columns, and which labels are an index of rows."""
 
     labels: Sequence[Any]
-    kinds: Sequence[str]
+    types: Sequence[CellType]
     index: Sequence[str] = ()
     has_own_names: bool = True
 

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from dpcov.sensitive.tables.batches import BatchSource
 from dpcov.sensitive.tables.blocks import batch_rows
+from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.frames import (
     choose_from_types,
     declare_types,
+    read_cells,
     read_keys,
-    read_numbers,
 )
 from dpcov.sensitive.tables.keys import Keys
 from dpcov.sensitive.tables.kinds import TableKind
@@ -56,8 +57,8 @@ class LazySource(BatchSource):
         )
         return batches
 
-    def _numbers(self, column: Any, name: str) -> npt.NDArray[Any]:
-        return read_numbers(column, name)
+    def _cells(self, column: Any, rule: CellRule) -> npt.NDArray[Any]:
+        return read_cells(column, rule)
 
     def _keys(self, column: Any, name: str) -> Keys:
         return read_keys(column, name)

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpcov.columns.spelling import has_hidden_characters
 from dpcov.errors import InputError
-from dpcov.sensitive.tables.likeness import first_value, is_plain
+from dpcov.sensitive.tables.likeness import first_value
 
 __all__ = [
     "array_names",
@@ -23,7 +23,6 @@ __all__ = [
     "check_shape",
     "check_spelling",
     "given_names",
-    "refuse_column",
 ]
 
 
@@ -108,17 +107,6 @@ def call_column(name: str, place: int, *, is_known: bool) -> str:
     ("Column 'age'", 'Column 3')
     """
     return f"Column {name!r}" if is_known else f"Column {place + 1}"
-
-
-def refuse_column(
-    name: str, place: int, kind: str, *, is_stated: bool, has_numbers: bool, of: str = ""
-) -> InputError:
-    """Return the refusal of a column that is not numeric, for the caller to raise."""
-    called = call_column(name, place, is_known=is_stated or (has_numbers and is_plain(name)))
-    return InputError(
-        f"{called}{of and f' of {of}'} is of type {kind}, not a number. Drop it first, leave it "
-        "out by columns=, or convert it by a public rule."
-    )
 
 
 def check_shape(n_rows: int, n_columns: int, fewest_rows: int) -> None:

@@ -76,8 +76,14 @@ class ParquetSource(ArrowBatchSource):
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         names = [self._labels[place] for place in places]
+        # Texts of few kinds are stored as a dictionary, and need not be written out.
+        few = [
+            self._labels[place]
+            for place, rule in zip(self._choice.places, self._choice.rules, strict=True)
+            if rule.mode == "text" and rule.column.levels is not None and place in places
+        ]
         for path, groups in zip(self._files, self._groups, strict=True):
-            batches = partial(_read_batches, path, groups, names)
+            batches = partial(_read_batches, path, groups, names, few)
             for batch in read_all_or_refuse(batches, _broken(path)):
                 yield self._as_written(batch.columns, places, path)
 
@@ -127,10 +133,10 @@ def _read_schema(path: Path) -> tuple[pa.Schema, int]:
 
 
 def _read_batches(
-    path: Path, groups: tuple[int, ...] | None, names: list[str]
+    path: Path, groups: tuple[int, ...] | None, names: list[str], few: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of some row groups, or of all."""
-    with _open(path) as file:
+    """Yield some columns of some row groups, or of all; those of few texts as dictionaries."""
+    with _open(path, few) as file:
         # Without a thread for each column, since several pieces are read at a time.
         yield from file.iter_batches(
             batch_rows(len(names)), groups, columns=names, use_threads=groups is None
@@ -175,10 +181,12 @@ def _group_lengths(path: Path) -> list[int]:
     return read_or_refuse(read, _broken(path))
 
 
-def _open(path: Path) -> pq.ParquetFile:
+def _open(path: Path, few: Sequence[str] = ()) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    return pq.ParquetFile(
+        path, buffer_size=_BUFFER_BYTES, pre_buffer=False, read_dictionary=list(few) or None
+    )
 
 
 def _broken(path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.fields import Field
 from dpcov.errors import InputError
 from dpcov.parameters import check_count
 from dpcov.sensitive.tables.blocks import Part, cut_blocks
@@ -100,6 +101,11 @@ class KeptRows:
     def columns(self) -> tuple[str, ...]:
         """The column names."""
         return self._source.columns
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What the columns are."""
+        return self._source.fields
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks of exactly `size` of the rows that are kept, but for the last."""

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
+from dpcov.columns import Columns
+from dpcov.columns.codes import Code
+from dpcov.columns.csv_form import COMMAS, CsvForm
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.files import find_files, is_path
@@ -49,6 +52,10 @@ def open_table(
     select: Sequence[str] | None = None,
     privacy_unit: str | None = None,
     header: bool | None = None,
+    weight: str | None = None,
+    facts: Columns | None = None,
+    missing_codes: Sequence[Code] = (),
+    csv: CsvForm | None = None,
     fewest_rows: int = 2,
     scheduler: Scheduler | None = None,
 ) -> RowSource:
@@ -70,11 +77,20 @@ def open_table(
     >>> open_table(np.array([[1.0, 2.0], [3.0, 4.0]]), privacy_unit="x0").columns
     ('x1',)
     """
-    wanted = Wanted(columns, select, privacy_unit, header)
+    wanted = Wanted(
+        columns,
+        select,
+        privacy_unit,
+        header,
+        weight,
+        facts,
+        tuple(missing_codes),
+        COMMAS if csv is None else csv,
+    )
     kind, found = find_kind(table)
     source = kind.open(found, Opening(wanted, fewest_rows, scheduler))
     if source.n_rows is not None:
-        check_shape(source.n_rows, len(source.columns), fewest_rows)
+        check_shape(source.n_rows, len(source.columns) - (weight is not None), fewest_rows)
     return source
 
 

@@ -36,7 +36,7 @@ class SlicedSource(ABC):
     """
 
     def __init__(self, choice: Choice, n_rows: int, name: str = "The table") -> None:
-        self.columns = choice.names
+        self.columns, self.fields = choice.names, choice.fields
         self.n_rows: int | None = n_rows
         self._choice, self._length, self._name = choice, n_rows, name
 
@@ -45,7 +45,17 @@ class SlicedSource(ABC):
         # A list of places copies, and `slice(None)` does not.
         places = slice(None) if self._choice.is_whole else list(self._choice.places)
         for start in range(0, self._length, size):
-            yield within_floats(self._read(slice(start, start + size), places))
+            yield self._ruled(within_floats(self._read(slice(start, start + size), places)))
+
+    def _ruled(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a block with codes and levels read, without a copy if there are none."""
+        rules = self._choice.rules
+        if all(rule.is_plain for rule in rules):
+            return block
+        cells = np.empty(block.shape, order="F")
+        for place, rule in enumerate(rules):
+            cells[:, place] = rule.of_numbers(block[:, place])
+        return cells
 
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield runs of `size` keys."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy.typing as npt
 
+from dpcov.columns.fields import Field
+
 if TYPE_CHECKING:
     from dpcov.sensitive.tables.keys import Keys
 
@@ -27,6 +29,10 @@ class Rows(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The column names."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What each column of a block is: public, and known before a row is read."""
 
     @property
     def n_rows(self) -> int | None:

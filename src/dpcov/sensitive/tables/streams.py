@@ -16,7 +16,7 @@ from dpcov.sensitive.tables.arrow_columns import (
     choose_from_schema,
     declare_schema,
     import_pyarrow,
-    read_arrow_numbers,
+    read_arrow_cells,
 )
 from dpcov.sensitive.tables.blocks import cut_blocks
 from dpcov.sensitive.tables.choice import Choice, Wanted
@@ -42,8 +42,8 @@ class StreamSource:
         self, reader: pa.RecordBatchReader, wanted: Wanted, *, fewest_rows: int, most_rows: int
     ) -> None:
         self._choice = choose_from_schema(reader.schema, wanted)
-        self.columns = self._choice.names
-        check_shape(fewest_rows, len(self.columns), fewest_rows)
+        self.columns, self.fields = self._choice.names, self._choice.fields
+        check_shape(fewest_rows, len(self.columns) - (wanted.weight is not None), fewest_rows)
         self.n_rows: int | None = None
         self._reader: pa.RecordBatchReader | None = reader
         self._fewest_rows, self._most_rows = fewest_rows, most_rows
@@ -71,7 +71,10 @@ class StreamSource:
         labels = tuple(self._choice.labels[place] for place in self._used)
         numbers = len(self.columns)
         has_unit = self._choice.privacy_unit is not None
-        return Choice(labels, tuple(range(numbers)), numbers if has_unit else None)
+        unit = numbers if has_unit else None
+        weight = None if self._choice.weight is None else numbers - 1
+        places = tuple(range(numbers))
+        return Choice(labels, places, unit, weight, self._choice.facts, self._choice.rules)
 
     def used_batches(self, most_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns of numbers of each batch, and then the unit's: the one reading."""
@@ -103,7 +106,8 @@ class StreamSource:
 
     def _read(self, batch: pa.RecordBatch) -> list[npt.NDArray[Any]]:
         return [
-            read_arrow_numbers(batch.column(place), name) for place, name in enumerate(self.columns)
+            read_arrow_cells(batch.column(place), rule)
+            for place, rule in enumerate(self._choice.rules)
         ]
 
 

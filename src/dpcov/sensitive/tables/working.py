@@ -1,12 +1,12 @@
-"""Rows in working units: cells clipped to their bounds, centered and scaled.
+"""Rows in working units: categories taken apart, cells limited, centered and scaled, gaps marked.
 
-Owns the way from a raw cell to a working one. It looks at one cell and at facts that are
+Owns the way from a raw cell to working ones. It looks at one cell and at facts that are
 public or were paid for, so a row stays a function of its own row alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.columns import Columns, Units
+from dpcov.columns import Column, Units
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
+from dpcov.exact.weighing import weight_shares
 from dpcov.sensitive.tables.pieces import Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 
-__all__ = ["FAR", "Reading", "WorkingSource"]
+__all__ = ["FAR", "Reading", "Weighing", "WorkingSource", "take_apart"]
 
 Array = npt.NDArray[np.float64]
 
@@ -29,24 +32,48 @@ FAR = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How cells are read: z = (clip(x, lower, upper) − center) / scale.
+    """How cells are read: z = (clip(x, lower, upper) − center) / scale, for each value.
 
-    All are in the data's own units, public or paid for; a limit is infinite where there is none.
+    A level of a category is 1 in the rows that have it and 0 in others. All are in the data's own
+    units, public or paid for; a limit is infinite where there is none.
+
+    With `observed`, one share for each column whose cells may be missing, a missing cell is read
+    as 0, and an indicator follows the values: 1 − share where the cell is there, −share where it
+    is not. `fills` says that other missing cells are read as 0 as well.
+
+    With `weighing`, the last column of a block is the weight of a row. Its working cells are
+    multiplied by the root of the weight over its bound, and one more follows them, last: a
+    constant, multiplied alike.
     """
 
     lower: Array
     upper: Array
     center: Array
     scale: Array
+    design: Design
+    observed: Array
+    fills: bool = False
+    weighing: Weighing | None = None
 
     @classmethod
-    def of(cls, n_columns: int, columns: Columns | None = None) -> Reading:
-        """Return the reading that public facts ask for, if nothing is learned."""
-        if columns is None:
-            infinite = np.full(n_columns, np.inf)
-            return cls(-infinite, infinite, np.zeros(n_columns), np.ones(n_columns))
-        units = columns.units
-        return cls(*columns.bounds, units.center, units.scale)
+    def of(
+        cls, design: Design, facts: Sequence[Column | None] = (), *, fills: bool = False
+    ) -> Reading:
+        """Return the reading that public facts of columns ask for, if nothing is learned.
+
+        Levels are taken to be equally likely, and all cells to be there.
+        """
+        size = design.n_values
+        lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
+        center, scale = np.zeros(size), np.ones(size)
+        for column, place in zip(facts, design.value_of, strict=bool(facts)):
+            if column is not None and design.is_number[place]:
+                lower[place], upper[place] = column.limits
+                center[place], scale[place] = column.working_center, column.working_scale
+        for group in design.groups:
+            lower[group], upper[group] = 0.0, 1.0
+            center[group] = 1 / (group.stop - group.start)
+        return cls(lower, upper, center, scale, design, np.ones(design.n_gaps), fills)
 
     @property
     def units(self) -> Units:
@@ -57,14 +84,26 @@ class Reading:
     def is_plain(self) -> bool:
         """Whether cells are taken as they are."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
-        return not bounded and not self.center.any() and bool((self.scale == 1).all())
+        moved = bool(self.center.any()) or not (self.scale == 1).all()
+        return self.design.is_plain and not (bounded or moved or self.fills or self.weighing)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the working columns: values, indicators, and the constant of weights."""
+        weight = () if self.weighing is None else ("weight",)
+        return (*self.design.working_names, *weight)
 
     def read(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a block in working units; a missing or infinite cell stays as it is."""
+        """Return a block in working units; what is not filled stays as it is.
+
+        Notes
+        -----
+        Claim P28. Every working cell follows from one cell of the same row.
+        """
         if self.is_plain:
             return block
-        cells = np.empty(block.shape)
-        step = max(1, _TILE_CELLS // max(1, block.shape[1]))
+        cells = np.empty((len(block), len(self.names)))
+        step = max(1, _TILE_CELLS // max(1, cells.shape[1]))
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
             for start in range(0, len(block), step):
@@ -73,16 +112,31 @@ class Reading:
         return cells
 
     def _read_tile(self, block: npt.NDArray[Any], out: Array) -> None:
-        np.maximum(block, self.lower, out=out, dtype=np.float64, casting="unsafe")
-        np.minimum(out, self.upper, out=out)
-        out -= self.center
-        out /= self.scale
+        values = out[:, : self.design.n_values]
+        raw = take_apart(block[:, : len(self.design.fields)], self.design)
+        np.maximum(raw, self.lower, out=values, dtype=np.float64, casting="unsafe")
+        np.minimum(values, self.upper, out=values)
+        values -= self.center
+        values /= self.scale
         if not self._stays_finite:
             # A cell that is there and leaves the floats is far away, and not missing.
-            np.clip(out, -FAR, FAR, out=out)
+            np.clip(values, -FAR, FAR, out=values)
         # A sum that is finite has no other terms; where it is not, each is looked at.
-        if not np.isfinite(block.sum(dtype=np.float64)):
-            np.copyto(out, block, where=~np.isfinite(block), casting="unsafe")
+        there = None if np.isfinite(raw.sum(dtype=np.float64)) else np.isfinite(raw)
+        if there is not None:
+            if self.fills:
+                values[~there] = 0.0
+            else:
+                np.copyto(values, raw, where=~there, casting="unsafe")
+        if self.design.n_gaps:
+            gaps = out[:, self.design.n_values : self.design.n_working]
+            gaps[:] = 1.0
+            if there is not None:
+                gaps[:] = there[:, self.design.value_of[self.design.with_gaps]]
+            gaps -= self.observed
+        if self.weighing is not None:
+            out[:, -1] = self.weighing.constant
+            out *= np.sqrt(weight_shares(block[:, -1], self.weighing.bound))[:, None]
 
     @cached_property
     def _stays_finite(self) -> bool:
@@ -90,6 +144,40 @@ class Reading:
         with np.errstate(all="ignore"):
             ends = [(limit - self.center) / self.scale for limit in (self.lower, self.upper)]
         return bool(np.isfinite(ends).all())
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How rows are weighed: the public bound of a weight, and the constant beside the cells."""
+
+    bound: float
+    constant: float
+
+
+def take_apart(block: npt.NDArray[Any], design: Design) -> npt.NDArray[Any]:
+    """Return the values of a block: numbers as they are, categories as one column for each level.
+
+    A cell of a category that is no number of a level is missing in all of them.
+
+    Examples
+    --------
+    >>> from dpcov.columns.fields import Field
+    >>> sex = Design((Field("sex", ("f", "m")),))
+    >>> take_apart(np.array([[0.0], [1.0], [7.0]]), sex)
+    array([[ 1.,  0.],
+           [ 0.,  1.],
+           [nan, nan]])
+    """
+    if not len(design.categories):
+        return block
+    values = np.empty((len(block), design.n_values))
+    values[:, design.value_of[design.numbers]] = block[:, design.numbers]
+    for place, group in zip(design.categories.tolist(), design.groups, strict=True):
+        cells = block[:, place]
+        apart = (cells[:, None] == np.arange(group.stop - group.start)).astype(np.float64)
+        apart[~apart.any(axis=1)] = np.nan
+        values[:, group] = apart
+    return values
 
 
 class WorkingSource:
@@ -100,8 +188,13 @@ class WorkingSource:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column names."""
-        return self._source.columns
+        """The names of the working columns."""
+        return self._reading.names
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What the working columns are: numbers that are all there."""
+        return tuple(Field(name, may_be_missing=False) for name in self.columns)
 
     @property
     def n_rows(self) -> int | None:

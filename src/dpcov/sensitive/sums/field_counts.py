@@ -1,0 +1,170 @@
+"""How many cells of each column lie where: numbers on a ruler, categories by their levels.
+
+Owns the counts of one pass over a table of both. Sensitive: there is no noise yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.columns.design import Design
+from dpcov.columns.missing import Missing
+from dpcov.errors import ParameterError
+from dpcov.exact.sealed import Sealed
+from dpcov.exact.weighing import weight_shares
+from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel
+from dpcov.sensitive.sums.rows import check_complete
+
+__all__ = ["WEIGHT_STEPS", "FieldCounts", "FieldKernel"]
+
+Integers = npt.NDArray[np.int64]
+
+_BLOCK_BYTES = 32 << 20
+WEIGHT_STEPS = 1 << 20
+"""A weight of the bound stands for this number."""
+
+
+class FieldCounts(Sealed):
+    """Counts of the cells of numbers, and of the levels of categories; merge with ``+``.
+
+    Notes
+    -----
+    Claim P26. A cell of a category is of one level, which follows from that cell alone, or
+    missing, and then of none. Claim P27. A weight stands for two integers from 0 to 2^20, its
+    share of the bound and the square of that.
+    """
+
+    __slots__ = ("_levels", "cells", "design", "n_rows", "weights")
+
+    _levels: Integers  # of all categories, one after the other
+    weights: Integers  # the sums of weights and of their squares, in steps
+    cells: CellCounts | None
+    design: Design
+    n_rows: int
+
+    def __init__(
+        self,
+        levels: Integers,
+        cells: CellCounts | None,
+        *,
+        weights: Integers,
+        n_rows: int,
+        design: Design,
+    ) -> None:
+        self._hold(_levels=levels, cells=cells, weights=weights, n_rows=n_rows, design=design)
+
+    @property
+    def levels(self) -> Integers:
+        """How many rows have each level of each category. Sensitive."""
+        return self._levels
+
+    def observed(self) -> Integers:
+        """Return how many cells there are of the columns whose cells may be missing. Sensitive."""
+        design = self.design
+        there = np.zeros(len(design.fields), dtype=np.int64)
+        if self.cells is not None:
+            there[design.numbers] = self.cells.observed(np.arange(len(design.numbers)))
+        if len(design.categories):
+            starts = np.cumsum([0, *(design.n_levels(each) for each in design.categories[:-1])])
+            there[design.categories] = np.add.reduceat(self._levels, starts)
+        return there[design.with_gaps]
+
+    def __add__(self, other: object) -> FieldCounts:
+        if not isinstance(other, FieldCounts):
+            return NotImplemented
+        if self.design != other.design:
+            raise ParameterError("Counts merge only for the same columns.")
+        cells = self.cells
+        if cells is not None and other.cells is not None:
+            cells = cells + other.cells
+        return FieldCounts(
+            self._levels + other._levels,
+            cells,
+            weights=self.weights + other.weights,
+            n_rows=self.n_rows + other.n_rows,
+            design=self.design,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FieldCounts):
+            return NotImplemented
+        return (
+            self.n_rows == other.n_rows
+            and self.design == other.design
+            and self.cells == other.cells
+            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self._levels, other._levels)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"FieldCounts({self.n_rows} rows × {len(self.design.fields)} columns)"
+
+
+@dataclass(frozen=True, eq=False)
+class FieldKernel:
+    """How blocks become counts.
+
+    `cells` counts the numbers among the columns, if there are any. With `weight_bound`, the last
+    column of a block is the weight of a row.
+    """
+
+    design: Design
+    cells: CellKernel | None
+    missing: Missing
+    weight_bound: float | None = None
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows a block should have."""
+        return max(1024, _BLOCK_BYTES // (8 * len(self.design.fields)))
+
+    def sum_over(
+        self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
+    ) -> FieldCounts:
+        """Return the counts of all cells."""
+        cells = None if self.cells is None else self.cells.start()
+        sizes = [self.design.n_levels(place) for place in self.design.categories.tolist()]
+        levels = [np.zeros(size, dtype=np.int64) for size in sizes]
+        n_rows, weights = 0, np.zeros(2, dtype=np.int64)
+        for block in blocks:
+            n_rows += len(block)
+            if self.weight_bound is not None:
+                weights += _weigh(block[:, -1], self.weight_bound)
+            if cells is not None:
+                cells.add(self._numbers(block))
+            for place, counts in zip(self.design.categories.tolist(), levels, strict=True):
+                counts += self._count(block[:, place], len(counts))
+        return FieldCounts(
+            np.concatenate(levels) if levels else np.empty(0, dtype=np.int64),
+            None if cells is None else cells.counts(),
+            weights=weights,
+            n_rows=n_rows,
+            design=self.design,
+        )
+
+    def _numbers(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if len(self.design.numbers) == block.shape[1]:
+            return block
+        return block[:, self.design.numbers]
+
+    def _count(self, cells: npt.NDArray[Any], n_levels: int) -> Integers:
+        """Return how many cells have each level; what is no level is missing."""
+        with np.errstate(invalid="ignore"):
+            known = (cells >= 0) & (cells < n_levels) & (cells == np.trunc(cells))
+        check_complete(bool(known.all()), self.missing)
+        return np.bincount(cells[known].astype(np.int64), minlength=n_levels)
+
+
+def _weigh(weights: npt.NDArray[Any], bound: float) -> Integers:
+    """Return the sums of weights and of their squares, in steps."""
+    shares = weight_shares(weights, bound)
+    steps = np.rint(np.stack([shares, shares**2]) * WEIGHT_STEPS).astype(np.int64)
+    sums: Integers = steps.sum(axis=1)
+    return sums

@@ -1,0 +1,380 @@
+"""Tables as they are: the same rows give the same blocks from every kind of table."""
+
+import datetime
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from dpcov.columns import Columns
+from dpcov.errors import DpcovError, InputError
+from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables.spool import readable
+from dpcov.sensitive.workers.schedulers import ThreadScheduler
+
+NAN = float("nan")
+ROWS = {
+    "age": [34, -9, 51, None, 99, 18],
+    "sex": ["f", "m", None, "F", "x", "m"],
+    "health": ["good", "poor", "fair", "good", "", "superb"],
+    "answer": [1, 2, 3, 9, None, 2],
+    "city": ["Rome", "Oslo", "unknown", None, "Kiel", "Rome"],
+    "born": [datetime.date(2000, 1, day) for day in (1, 2, 3)]
+    + [None] * 2
+    + [datetime.date(1999, 12, 31)],
+    "seen": [datetime.datetime(2000, 1, 1, 12)] * 4 + [None, datetime.datetime(1970, 1, 1)],
+    "pay": ["1.234,5", "12", " 7,25 ", "much", None, "1234,5"],
+    "yes": [True, False, True, None, False, True],
+}
+FACTS = Columns.from_mapping(
+    {
+        "age": {"lower": 0, "missing": [-9, 99]},
+        "sex": {"levels": ["f", "m", "x"]},
+        "health": {"levels": ["poor", "fair", "good"], "ordered": True},
+        "answer": {"levels": [3, 2, 1], "numbers": [0, 2.5, 10]},
+        "city": {"levels": ["Rome", "Oslo"], "other": "other", "missing": ["unknown"]},
+        "born": {"unit": "days", "since": datetime.date(2000, 1, 1)},
+        "seen": {"unit": "hours", "since": "2000-01-01"},
+        "pay": {"text": "1.234,5"},
+        "yes": {"levels": [False, True], "numbers": [0, 1]},
+    }
+)
+EXPECTED = np.array(
+    [
+        [34.0, NAN, 51.0, NAN, NAN, 18.0],
+        [0.0, 1.0, NAN, NAN, 2.0, 1.0],
+        [3.0, 1.0, 2.0, 3.0, NAN, NAN],
+        [10.0, 2.5, 0.0, NAN, NAN, 2.5],
+        [0.0, 1.0, NAN, NAN, 2.0, 0.0],
+        [0.0, 1.0, 2.0, NAN, NAN, -1.0],
+        [12.0, 12.0, 12.0, 12.0, NAN, -10957.0 * 24],
+        [1234.5, 12.0, 7.25, NAN, NAN, 1234.5],
+        [1.0, 0.0, 1.0, NAN, 0.0, 1.0],
+    ]
+).T
+
+
+def arrow():
+    return pa.table(ROWS)
+
+
+def pandas():
+    """Return what a person has who made the frame by hand."""
+    frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in ROWS.items()})
+    frame["age"] = frame["age"].astype(float)
+    frame["answer"] = frame["answer"].astype("Int64")
+    frame["yes"] = frame["yes"].astype("boolean")
+    frame["seen"] = pd.to_datetime(frame["seen"])
+    return frame
+
+
+def categories():
+    frame = pandas()
+    frame["sex"] = pd.Categorical(frame["sex"], ["x", "m", "never", "F", "f"])
+    frame["answer"] = pd.Categorical(frame["answer"], [9, 1, 2, 3])
+    frame["seen"] = frame["seen"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    return frame
+
+
+def dictionaries():
+    table = arrow()
+    for name in ("sex", "city", "pay"):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).dictionary_encode())
+    return table
+
+
+def csv(folder, name="x.csv", **written):
+    pandas().to_csv(folder / name, index=False, **written)
+    return folder / name
+
+
+def parquet(folder, table=None):
+    pq.write_table(arrow() if table is None else table, folder / "x.parquet", row_group_size=4)
+    return folder / "x.parquet"
+
+
+def parquet_folder(folder):
+    (folder / "parts").mkdir()
+    for start in (0, 2, 4):
+        pq.write_table(arrow().slice(start, 2), folder / "parts" / f"{start}.parquet")
+    return folder / "parts"
+
+
+KINDS = {
+    "pandas": lambda folder: pandas(),
+    "pandas, categories": lambda folder: categories(),
+    "pandas, text": lambda folder: pandas().astype({"sex": "string", "city": "string"}),
+    "pandas, of Arrow": lambda folder: arrow().to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": lambda folder: pl.from_arrow(arrow()),
+    "polars, categories": lambda folder: pl.from_arrow(dictionaries()),
+    "polars, enum": lambda folder: pl.from_arrow(arrow()).cast(
+        {"sex": pl.Enum(["m", "F", "f", "x"])}
+    ),
+    "polars, lazy": lambda folder: pl.from_arrow(arrow()).lazy(),
+    "pyarrow": lambda folder: arrow(),
+    "pyarrow, chunked": lambda folder: pa.concat_tables([arrow().slice(0, 1), arrow().slice(1)]),
+    "pyarrow, dictionaries": lambda folder: dictionaries(),
+    "pyarrow, dictionaries that differ": lambda folder: pa.concat_tables(
+        [
+            dictionaries().slice(0, 2),
+            pa.table(dictionaries().slice(2).to_pydict(), schema=dictionaries().schema),
+        ]
+    ),
+    "record batch": lambda folder: arrow().to_batches()[0],
+    "stream": lambda folder: arrow().to_reader(max_chunksize=4),
+    "data set": lambda folder: ds.dataset(parquet_folder(folder)),
+    "parquet": parquet,
+    "parquet, dictionaries": lambda folder: parquet(folder, dictionaries()),
+    "parquet, of pandas": lambda folder: parquet(folder, pa.Table.from_pandas(categories())),
+    "folder": parquet_folder,
+    "csv": csv,
+    "csv, compressed": lambda folder: csv(folder, "x.csv.gz"),
+}
+
+
+def read(table, size=4, **stated):
+    source = open_table(table, **{"facts": FACTS, "fewest_rows": 1, **stated})
+    return np.concatenate(list(source.blocks(size)))
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("size", [4, 100])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_rows_give_the_same_blocks(kind, size, tmp_path):
+    assert np.array_equal(read(KINDS[kind](tmp_path), size), EXPECTED, equal_nan=True)
+
+
+def test_a_csv_file_with_semicolons_and_decimal_commas_is_the_same_table(tmp_path):
+    from dpcov.columns.csv_form import CsvForm
+
+    path = csv(tmp_path, sep=";", decimal=",")
+    cells = read(path, csv=CsvForm(";", ","))
+    assert np.array_equal(cells, EXPECTED, equal_nan=True)
+
+
+@pytest.mark.parametrize("make", [pandas, categories])
+def test_dask_gives_the_same_blocks_from_every_partition(make):
+    table = dd.from_pandas(make(), npartitions=3)
+    source = open_table(table, facts=FACTS, scheduler=ThreadScheduler())
+    pieces = [piece.open(piece.delayed.compute()) for piece in source.split(3).pieces]
+    cells = np.concatenate([block for piece in pieces for block in piece.blocks(10)])
+    assert np.array_equal(cells, EXPECTED, equal_nan=True)
+
+
+def test_a_spooled_stream_gives_the_same_blocks():
+    opened = open_table(dictionaries().to_reader(), facts=FACTS)
+    with readable(opened, 2, None) as source:
+        for _ in range(2):
+            cells = np.concatenate(list(source.blocks(4)))
+            assert np.array_equal(cells, EXPECTED, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fields_say_what_the_facts_say(kind, tmp_path):
+    fields = open_table(KINDS[kind](tmp_path), facts=FACTS).fields
+    levels = [field.levels for field in fields]
+    assert levels == [None, ("f", "m", "x"), None, None, ("Rome", "Oslo", "other")] + [None] * 4
+    assert all(field.may_be_missing for field in fields)
+    assert (fields[3].facts.lower, fields[3].facts.upper) == (0.0, 10.0)
+
+
+def test_codes_for_all_columns_reach_those_that_do_not_state_their_own():
+    table = pd.DataFrame({"a": [1.0, -9.0], "b": [9.0, -9.0], "c": [-9.0, 1.0]})
+    facts = Columns.from_mapping({"a": {}, "b": {"levels": [-9, 9]}, "c": {"complete": True}})
+    cells = read(table, facts=facts, missing_codes=[-9])
+    assert np.array_equal(cells, [[1.0, 1.0, -9.0], [NAN, 0.0, 1.0]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [np.array([[1, -9], [2, 3]]), np.ma.array([[1, -9], [2, 3]]), np.array([[1.0, -9], [2, 3]])],
+)
+def test_codes_reach_arrays(table):
+    cells = read(table, facts=None, missing_codes=[-9])
+    assert np.array_equal(cells, [[1.0, NAN], [2.0, 3.0]], equal_nan=True)
+
+
+def test_levels_of_arrays_are_numbers():
+    facts = Columns.from_mapping({"x0": {"levels": [2, 1]}})
+    assert np.array_equal(
+        read(np.array([[1.0, 5], [7, 3]]), facts=facts), [[1.0], [NAN]], equal_nan=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "levels", "expected"),
+    [
+        (pd.DataFrame({"a": pd.Categorical(["u", "v"], ["v", "w", "u"])}), ("v", "w", "u"), [2, 0]),
+        (
+            pl.DataFrame({"a": ["u", "v"]}, schema={"a": pl.Enum(["v", "w", "u"])}),
+            ("v", "w", "u"),
+            [2, 0],
+        ),
+        (pa.table({"a": pa.array(["u", "v", "u"]).dictionary_encode()}), ("u", "v"), [0, 1, 0]),
+        (pd.DataFrame({"a": pd.Categorical([2, 1], [1, 2])}), ("1", "2"), [1, 0]),
+    ],
+)
+def test_levels_that_are_part_of_a_type_are_taken(table, levels, expected):
+    assert open_table(table).fields[0].levels == levels
+    assert read(table, facts=None).ravel().tolist() == expected
+
+
+def test_an_ordered_category_of_pandas_is_a_number():
+    table = pd.DataFrame({"a": pd.Categorical(["lo", "hi"], ["lo", "hi"], ordered=True)})
+    field = open_table(table).fields[0]
+    assert (field.levels, field.facts.lower, field.facts.upper) == (None, 1.0, 2.0)
+    assert read(table, facts=None).ravel().tolist() == [1.0, 2.0]
+
+
+def test_truth_values_have_their_bounds_by_their_type():
+    field = open_table(pd.DataFrame({"a": [True, False]})).fields[0]
+    assert (field.facts.lower, field.facts.upper) == (0.0, 1.0)
+
+
+GROWN = {
+    "polars": pl.DataFrame({"a": ["secret", "b"]}, schema={"a": pl.Categorical}),
+    "arrow": pa.table(
+        {
+            "a": pa.chunked_array(
+                [pa.array(["secret"]).dictionary_encode(), pa.array(["b"]).dictionary_encode()]
+            )
+        }
+    ),
+    "reader": pa.table({"a": pa.array(["secret", "b"]).dictionary_encode()}).to_reader(),
+    "dask": dd.from_pandas(pd.DataFrame({"a": ["secret", "b"]}), npartitions=1).astype("category"),
+}
+
+
+@pytest.mark.parametrize("kind", GROWN)
+def test_levels_that_grew_with_the_data_are_not_taken(kind):
+    with pytest.raises(InputError, match="whose levels are no part of its type") as caught:
+        open_table(GROWN[kind], header=True, scheduler=ThreadScheduler())
+    assert '"a" = {levels = ["…", "…"]}' in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_dictionary_of_a_parquet_file_is_no_part_of_its_schema(tmp_path):
+    path = parquet(tmp_path, pa.Table.from_pandas(categories()[["age", "sex"]]))
+    with pytest.raises(InputError, match="State its levels"):
+        open_table(path)
+
+
+TYPED = pd.DataFrame(
+    {
+        "number": [1.0, 2.0],
+        "text": ["secret", "b"],
+        "day": pd.to_datetime(["1999-01-01"] * 2),
+        "lasted": pd.to_timedelta([1, 2], unit="h"),
+        "truth": [True, False],
+        "group": pd.Categorical(["u", "v"]),
+    }
+)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    ("name", "facts", "message"),
+    [
+        ("text", {}, "State its levels"),
+        ("text", {"lower": 0}, "State its levels"),
+        ("day", {}, "state its unit"),
+        ("day", {"text": "1234.5"}, "state its unit"),
+        ("day", {"levels": ["a", "b"]}, "its stated levels are texts"),
+        ("lasted", {}, "state its unit"),
+        ("lasted", {"unit": "days", "since": "2000-01-01"}, "no beginning"),
+        ("number", {"unit": "days"}, "a number already"),
+        ("number", {"levels": ["1", "2"]}, "its stated levels are texts"),
+        ("number", {"levels": [False, True]}, "its stated levels are truth values"),
+        ("truth", {"levels": ["false", "true"]}, "its stated levels are texts"),
+        ("group", {"lower": 0}, "is a category, and has no bounds"),
+    ],
+)
+def test_facts_that_do_not_fit_the_type_are_refused_without_a_cell(name, facts, message):
+    with pytest.raises(DpcovError, match=message) as caught:
+        open_table(TYPED, facts=Columns.from_mapping({name: facts}))
+    assert not any(cell in str(caught.value) for cell in ("secret", "1999", "'u'"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [("seconds", 5400.0), ("minutes", 90.0), ("hours", 1.5), ("days", 0.0625)],
+)
+@pytest.mark.parametrize("step", ["s", "ms", "us", "ns"])
+def test_durations_are_numbers_of_their_unit_whatever_they_are_stored_in(step, unit, expected):
+    cells = np.array([5400], "m8[s]").astype(f"m8[{step}]")
+    facts = Columns.from_mapping({"a": {"unit": unit}})
+    for table in (pd.DataFrame({"a": cells}), pa.table({"a": cells})):
+        assert read(table, facts=facts).tolist() == [[expected]]
+
+
+@pytest.mark.parametrize("year", [1, 1677, 1969, 2262, 9999])
+def test_a_moment_is_the_same_number_in_every_step(year):
+    moment = np.datetime64(f"{year:04}-07-01T01:02:03", "s")
+    facts = Columns.from_mapping({"a": {"unit": "years", "since": "2000-01-01"}})
+    tables = [pa.table({"a": pa.array([moment.astype(f"M8[{step}]")])}) for step in ("s", "us")]
+    tables.append(pa.table({"a": [str(moment)]}))
+    first, *others = (read(table, facts=facts)[0, 0] for table in tables)
+    assert others == [first, first]
+    assert abs(first - (year + 0.5 - 2000)) < 0.01
+
+
+def test_a_moment_in_a_time_zone_is_counted_in_utc():
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    moment = datetime.datetime(1970, 1, 1, 2, tzinfo=zone)
+    facts = Columns.from_mapping({"a": {"unit": "hours"}})
+    table = pa.table({"a": pa.array([moment], pa.timestamp("us", "Europe/Berlin"))})
+    for each in (table, table.to_pandas(), pl.from_arrow(table), pa.table({"a": [str(moment)]})):
+        assert read(each, facts=facts).tolist() == [[0.0]]
+
+
+@pytest.mark.claim("P8")
+def test_a_cell_that_is_no_number_is_refused_in_a_csv_file_where_only_codes_are_stated(tmp_path):
+    (tmp_path / "x.csv").write_text("a\n1\nrefused\n2\n")
+    facts = Columns.from_mapping({"a": {"missing": ["refused"]}})
+    assert np.array_equal(
+        read(tmp_path / "x.csv", facts=facts).ravel(), [1.0, NAN, 2.0], equal_nan=True
+    )
+    (tmp_path / "x.csv").write_text("a\n1\nsecret\n2\n")
+    with pytest.raises(InputError, match="has a cell that is not a number") as caught:
+        read(tmp_path / "x.csv", facts=facts)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_level_may_be_what_marks_a_missing_cell_elsewhere(tmp_path):
+    (tmp_path / "x.csv").write_text("a\nNA\nEU\n\nnull\n")
+    facts = Columns.from_mapping({"a": {"levels": ["EU", "NA"], "other": "other"}})
+    for table in (tmp_path / "x.csv", pd.DataFrame({"a": ["NA", "EU", "", "null"]})):
+        assert np.array_equal(
+            read(table, facts=facts).ravel(), [1.0, 0.0, NAN, NAN], equal_nan=True
+        )
+
+
+def test_text_in_a_csv_file_that_is_no_utf_8_is_none_of_the_levels(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"a\nf\n\xff\xfe\nm\n")
+    facts = Columns.from_mapping({"a": {"levels": ["f", "m"]}})
+    assert np.array_equal(
+        read(tmp_path / "x.csv", facts=facts).ravel(), [0.0, NAN, 1.0], equal_nan=True
+    )
+
+
+def test_a_missing_unit_of_a_csv_file_is_still_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("who,a\nann,1\nNA,2\n")
+    source = open_table(tmp_path / "x.csv", privacy_unit="who")
+    with pytest.raises(InputError, match="has missing cells"):
+        list(source.unit_keys(10))
+
+
+def test_a_weight_takes_codes_for_all_columns_and_no_facts():
+    table = pd.DataFrame({"a": ["f", "m"], "w": [-9.0, 2.0]})
+    facts = Columns.from_mapping({"a": {"levels": ["f", "m"]}})
+    cells = read(table, facts=facts, weight="w", missing_codes=[-9])
+    assert np.array_equal(cells, [[0.0, NAN], [1.0, 2.0]], equal_nan=True)
+    with pytest.raises(InputError, match="is not released"):
+        open_table(table, facts=Columns.from_mapping({"a": {}, "w": {}}), weight="w")
