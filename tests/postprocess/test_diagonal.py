@@ -13,14 +13,14 @@ from dpcov.postprocess.diagonal import shrink_diagonal
     st.integers(2, 10**6),
 )
 def test_variances_are_positive_and_no_further_apart_than_before(noisy, noise, n_rows):
-    shrunk = shrink_diagonal(noisy, noise_scale=noise, n_rows=n_rows)
+    shrunk = shrink_diagonal(noisy, noise=noise**2, sampling=1 / n_rows)
     assert (shrunk >= 0.1 * noise * (1 - 1e-12)).all()
     assert np.ptp(shrunk) <= np.ptp(noisy) + 0.1 * noise + 1e-9
 
 
 def test_variances_without_noise_are_left_alone():
     noisy = np.array([1.0, 2.0, 5.0])
-    shrunk = shrink_diagonal(noisy, noise_scale=1e-9, n_rows=10**12)
+    shrunk = shrink_diagonal(noisy, noise=1e-18, sampling=1e-12)
     assert shrunk == pytest.approx(noisy)
 
 
@@ -28,16 +28,16 @@ def test_shrinkage_lowers_the_error():
     generator = np.random.default_rng(0)
     truth = generator.uniform(0.8, 1.2, size=200)
     noisy = truth + 0.3 * generator.standard_normal(200)
-    shrunk = shrink_diagonal(noisy, noise_scale=0.3, n_rows=10**6)
+    shrunk = shrink_diagonal(noisy, noise=0.09, sampling=1e-6)
     assert np.sum((shrunk - truth) ** 2) < 0.3 * np.sum((noisy - truth) ** 2)
 
 
 def test_a_huge_variance_does_not_drag_the_small_ones_along():
     noisy = np.array([1e6, *[1.0] * 9])
-    shrunk = shrink_diagonal(noisy, noise_scale=1e-3, n_rows=1000)
+    shrunk = shrink_diagonal(noisy, noise=1e-6, sampling=1e-3)
     assert shrunk[1:] == pytest.approx(1.0, abs=0.01)
 
 
 def test_fewer_than_four_columns_are_not_shrunk():
     noisy = np.array([1.0, 2.0, 3.0])
-    assert (shrink_diagonal(noisy, noise_scale=0.5, n_rows=100) == noisy).all()
+    assert (shrink_diagonal(noisy, noise=0.25, sampling=0.01) == noisy).all()

@@ -73,16 +73,30 @@ def test_a_singular_covariance_has_a_pseudo_inverse():
 
 
 def test_synthetic_rows_have_the_covariance(estimate):
-    rows = estimate.sample(200_000, seed=1)
+    rows = estimate.sample(200_000, seed=1).to_numpy()
     assert rows.shape == (200_000, SIZE)
     assert rows.T @ rows / len(rows) == pytest.approx(estimate.covariance, abs=0.02)
-    assert (estimate.sample(5, seed=1) == estimate.sample(5, seed=1)).all()
+    assert (estimate.sample(5, seed=1) == estimate.sample(5, seed=1)).all(axis=None)
 
 
 def test_the_frame_has_the_names(estimate):
-    frame = estimate.to_frame()
-    assert list(frame.columns) == list(frame.index) == list(estimate.columns)
-    assert (frame.to_numpy() == estimate.covariance).all()
+    for of in ("covariance", "correlation", "precision"):
+        frame = estimate.to_frame(of)
+        assert list(frame.columns) == list(frame.index) == list(estimate.columns)
+        assert (frame.to_numpy() == getattr(estimate, of)).all()
+    assert estimate.to_frame().equals(estimate.to_frame("covariance"))
+
+
+def test_synthetic_rows_have_names_and_stay_within_limits():
+    rows = np.random.default_rng(0).choice([0.0, 1.0], size=(5_000, 3))
+    bounds = {f"x{place}": (0, 1) for place in range(3)}
+    release = dpcov.release(rows, epsilon=2, delta=1e-6, columns=bounds, seed=1)
+    sample = release.estimate().sample(2_000, seed=1)
+    assert list(sample.columns) == list(release.columns)
+    lower, upper = release.limits
+    assert (sample.to_numpy() >= lower).all()
+    assert (sample.to_numpy() <= upper).all()
+    assert (sample.to_numpy() == upper).any()
 
 
 def test_edges_are_a_table_of_the_surest_pairs(estimate, truth):
@@ -93,8 +107,11 @@ def test_edges_are_a_table_of_the_surest_pairs(estimate, truth):
     assert abs(int(first.first[1:]) - int(first.second[1:])) == 1
     assert (np.diff(edges.q_value) >= 0).all()
     frame = edges.to_frame()
-    assert list(frame.columns) == ["first", "second", "value", "standard_error", "q_value"]
-    assert repr(edges).splitlines()[0] == f"{len(edges)} edges"
+    assert list(frame.columns) == [
+        *("first", "second", "value", "standard_error", "q_value", "correlation"),
+        *("released", "low", "high", "told"),
+    ]
+    assert repr(edges).startswith(f"{len(edges)} edges: released correlations")
     assert "more" in repr(edges)
 
 
@@ -315,7 +332,7 @@ def test_samples_do_not_depend_on_threads():
     samples = []
     for threads in (1, 4):
         with threadpool_limits(threads):
-            samples.append(release.estimate().sample(20, seed=3))
+            samples.append(release.estimate().sample(20, seed=3).to_numpy())
     assert np.abs(samples[0] - samples[1]).max() < 1e-6
 
 

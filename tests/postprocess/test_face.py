@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from dpcov.errors import ParameterError
 from dpcov.postprocess import CovarianceEstimate, Estimate, PairsEstimate
 from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 from postprocess.simulation import release_of
@@ -16,34 +17,34 @@ LINKS = (0, 3, 0.6), (1, 2, -0.5)
 def test_a_pair_is_measured_by_its_correlation_whatever_the_scales():
     scales = np.array([1.0, 2.0, 3.0, 1.5])
     truth = truth_of(4, *LINKS) * np.outer(scales, scales)
-    pairs = estimate_of(truth, n_rows=100_000).trusted_pairs(1e-6)
+    pairs = estimate_of(truth, n_rows=100_000).edges(1e-6).pairs
     assert sorted(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 3), (1, 2)]
     expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
     # Clipping takes some of it; in units of covariance they would be 0.9 and −3.
-    assert pairs.correlation == pytest.approx(expected, abs=0.1)
+    assert pairs.released == pytest.approx(expected, abs=0.1)
 
 
 def test_units_of_columns_do_not_change_their_correlations():
-    pairs = scaled_estimate_of(truth_of(4, *LINKS)).trusted_pairs(1e-6)
+    pairs = scaled_estimate_of(truth_of(4, *LINKS)).edges(1e-6).pairs
     assert sorted(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 3), (1, 2)]
     expected = [0.6 if first == 0 else -0.5 for first in pairs.first]
-    assert pairs.correlation == pytest.approx(expected, abs=0.1)
-    assert ((pairs.low < pairs.correlation) & (pairs.correlation < pairs.high)).all()
+    assert pairs.released == pytest.approx(expected, abs=0.1)
+    assert ((pairs.low < pairs.released) & (pairs.released < pairs.high)).all()
     assert (pairs.high - pairs.low < 0.2).all()
 
 
 @pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])
 def test_the_interval_is_around_the_correlation(make):
-    pairs = make(truth_of(6, *LINKS)).trusted_pairs(1e-3, 0.9)
+    pairs = make(truth_of(6, *LINKS)).edges(1e-3, confidence=0.9).pairs
     assert len(pairs) == 2
-    assert (pairs.low < pairs.correlation).all()
-    assert (pairs.correlation < pairs.high).all()
+    assert (pairs.low < pairs.released).all()
+    assert (pairs.released < pairs.high).all()
 
 
 def test_pairs_of_a_release_of_pairs_are_its_edges():
     estimate = pairs_estimate_of(truth_of(9, *LINKS, (4, 8, 0.4)), max_pairs=10)
-    pairs, edges = estimate.trusted_pairs(0.1), estimate.edges(0.1)
-    assert pairs.correlation == pytest.approx(edges.value)
+    pairs, edges = estimate.edges(0.1).pairs, estimate.edges(0.1)
+    assert pairs.released == pytest.approx(edges.value)
     assert [estimate.columns[place] for place in pairs.second] == list(edges.second)
 
 
@@ -66,7 +67,7 @@ def test_an_estimate_is_made_with_names_alone(kind):
 def test_the_same_question_has_one_answer(make):
     estimate = make(truth_of(6, *LINKS))
     assert estimate.edges(0.1) is estimate.edges(0.1)
-    assert estimate.trusted_pairs(0.1) is estimate.trusted_pairs(0.1, 0.95)
+    assert estimate.pairs() is estimate.pairs(0.95)
     assert estimate.kept_correlations is estimate.kept_correlations
     assert estimate.eigenvalues is estimate.eigenvalues
 
@@ -75,14 +76,14 @@ def test_the_same_question_has_one_answer(make):
 def test_another_rate_has_another_answer(make):
     estimate = make(truth_of(6, *LINKS))
     assert len(estimate.edges(0.999)) > len(estimate.edges(1e-6))
-    wide, narrow = (estimate.trusted_pairs(1e-6, confidence) for confidence in (0.99, 0.5))
+    wide, narrow = (estimate.edges(1e-6, confidence=confidence).pairs for confidence in (0.99, 0.5))
     assert (wide.low < narrow.low).all()
 
 
 @pytest.mark.parametrize("make", KINDS)
 def test_an_answer_that_is_kept_cannot_be_changed(make):
     estimate = make(truth_of(6, *LINKS))
-    edges, pairs = estimate.edges(0.1), estimate.trusted_pairs(0.1)
+    edges, pairs = estimate.edges(0.1), estimate.edges(0.1).pairs
     for numbers in (edges.value, edges.q_value, pairs.low, pairs.first, estimate.eigenvalues):
         assert not numbers.flags.writeable
 
@@ -98,14 +99,79 @@ def test_an_estimate_of_another_release_has_its_own_answers(make):
 
 
 @pytest.mark.parametrize("make", [estimate_of, scaled_estimate_of])
-def test_the_interval_of_a_pair_is_that_of_its_entry(make):
+def test_the_interval_of_an_edge_is_that_of_the_matrix(make):
     estimate = make(truth_of(6, *LINKS))
-    pairs = estimate.trusted_pairs(0.1, 0.9)
-    deviation = np.sqrt(estimate.noise.variances) * estimate.release.units.scale
-    unit = deviation[pairs.first] * deviation[pairs.second]
-    low, high = (end[pairs.first, pairs.second] for end in estimate.interval(0.9))
-    assert pairs.low * unit == pytest.approx(low, rel=1e-12)
-    assert pairs.high * unit == pytest.approx(high, rel=1e-12)
+    pairs = estimate.edges(0.1, confidence=0.9).pairs
+    low, high = (end[pairs.first, pairs.second] for end in estimate.correlation_interval(0.9))
+    assert pairs.low == pytest.approx(low, rel=1e-12)
+    assert pairs.high == pytest.approx(high, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_the_edges_are_the_pairs_with_a_q_value_below_the_rate(make):
+    estimate = make(truth_of(6, *LINKS))
+    pairs, edges = estimate.pairs(), estimate.edges(0.2)
+    listed = pairs.q_value <= 0.2
+    places = {*zip(edges.pairs.first.tolist(), edges.pairs.second.tolist(), strict=True)}
+    assert places == {
+        *zip(pairs.first[listed].tolist(), pairs.second[listed].tolist(), strict=True)
+    }
+    assert np.sort(edges.q_value) == pytest.approx(np.sort(pairs.q_value[listed]))
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_pairs_have_the_correlations_of_the_estimate(make):
+    estimate = make(truth_of(6, *LINKS))
+    pairs = estimate.pairs()
+    assert pairs.correlation == pytest.approx(estimate.correlation[pairs.first, pairs.second])
+    frame = pairs.to_frame()
+    assert list(frame.columns) == [
+        *("first", "second", "correlation", "released", "standard_error"),
+        *("low", "high", "q_value", "told"),
+    ]
+    assert frame["second"].tolist() == [estimate.columns[place] for place in pairs.second]
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_two_names_give_what_is_known_of_the_pair(make):
+    estimate = make(truth_of(6, *LINKS))
+    edge = estimate.edges(1e-3)[0]
+    pair = estimate[edge.first, edge.second]
+    assert (pair.correlation, pair.released, pair.q_value) == pytest.approx(
+        (edge.correlation, edge.released, edge.q_value)
+    )
+    assert pair.interval == pytest.approx((edge.low, edge.high))
+    assert pair == replace(estimate[edge.second, edge.first], first=edge.first, second=edge.second)
+    for word in (edge.first, "interval", "q-value"):
+        assert word in repr(pair)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("x0", "two different column names"),
+        (("x0", "x0"), "two different column names"),
+        (("x0", "y"), "There is no column 'y'"),
+    ],
+)
+def test_what_is_not_a_pair_is_refused(names, message):
+    with pytest.raises(ParameterError, match=message):
+        estimate_of(truth_of(3))[names]
+
+
+def test_a_pair_that_was_not_released_is_not_known():
+    estimate = pairs_estimate_of(truth_of(6, *LINKS), max_pairs=2)
+    released = {*map(tuple, estimate.release.pairs.tolist())}
+    first, second = next(
+        (i, j) for i in range(6) for j in range(i + 1, 6) if (i, j) not in released
+    )
+    with pytest.raises(ParameterError, match="not among the pairs that were released"):
+        estimate[estimate.columns[first], estimate.columns[second]]
+
+
+def test_an_estimate_is_not_a_sequence():
+    with pytest.raises(TypeError):
+        iter(estimate_of(truth_of(3)))
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -147,12 +213,12 @@ def test_no_correlation_is_beyond_one_however_much_noise_there_is(psd, rule, see
     release = release_of(truth * np.outer(deviation, deviation), n_rows=150, epsilon=4, seed=seed)
     for threshold in ("thinned", 0.0):
         estimate = release.estimate(rule=rule, threshold=threshold, psd=psd, sparse=False)
-        pairs = estimate.trusted_pairs(fdr=0.9)
+        pairs = estimate.edges(fdr=0.9).pairs
         everything = (estimate.correlation, estimate.kept_correlations.data)
-        for numbers in (*everything, pairs.correlation, pairs.low, pairs.high):
+        for numbers in (*everything, pairs.correlation, pairs.released, pairs.low, pairs.high):
             assert (np.abs(numbers) <= 1).all()
-        assert (pairs.low <= pairs.correlation).all()
-        assert (pairs.correlation <= pairs.high).all()
+        assert (pairs.low <= pairs.released).all()
+        assert (pairs.released <= pairs.high).all()
 
 
 def test_correlations_are_cut_and_covariances_are_not():

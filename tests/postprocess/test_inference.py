@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcov.columns import Units
 from dpcov.postprocess.inference import find_edges, smallest_detectable_correlation
 from dpcov.postprocess.noise_model import NoiseModel
 from postprocess.simulation import band, release_of
@@ -38,8 +39,14 @@ def plain_benjamini_hochberg(release, noise):
 def test_edges_are_the_list_of_benjamini_and_hochberg(release, noise, fdr):
     expected = plain_benjamini_hochberg(release, noise)
     covariance = np.zeros((SIZE, SIZE))
-    edges = find_edges(release.matrix, covariance, noise, release.columns, fdr)
-    found = {(int(e.first[1:]), int(e.second[1:])): e.q_value for e in edges}
+    edges = find_edges(release.matrix, covariance, noise, fdr, Units.plain(SIZE))
+    found = dict(
+        zip(
+            zip(edges.first.tolist(), edges.second.tolist(), strict=True),
+            edges.q_value,
+            strict=True,
+        )
+    )
     assert found == pytest.approx({pair: q for pair, q in expected.items() if q <= fdr})
     assert found
 
@@ -77,8 +84,8 @@ def test_the_standard_error_of_an_edge_counts_noise_that_grows():
     matrix, covariance = np.diag([1.0, 2.0, 0.5]), np.diag([1.0, 2.0, 0.5])
     matrix[0, 1] = matrix[1, 0] = 9.0
     covariance[0, 1] = covariance[1, 0] = 0.7
-    edges = find_edges(matrix, covariance, GROWING, ("a", "b", "c"), 0.05)
-    assert (edges.first, edges.second) == (("a",), ("b",))
+    edges = find_edges(matrix, covariance, GROWING, 0.05, Units.plain(3))
+    assert (edges.first.tolist(), edges.second.tolist()) == ([0], [1])
     expected = np.sqrt((1.0 * 2.0 + 0.49) / 50 + 0.01 + 0.01 * (1.0 + 2.0))
     assert edges.standard_error == pytest.approx([expected])
 

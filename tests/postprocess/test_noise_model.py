@@ -39,7 +39,7 @@ def test_row_blocks_cover_every_row_once(size):
 def test_the_model_of_a_release_uses_the_noise_of_the_diagonal():
     release = release_of(np.diag(np.linspace(0.5, 1.5, 30)), n_rows=500)
     expected = shrink_diagonal(
-        np.diag(release.matrix), noise_scale=release.noise_scale.diagonal, n_rows=500
+        np.diag(release.matrix), noise=release.noise_scale.diagonal**2, sampling=1 / 500
     )
     model = NoiseModel.of(release)
     assert (model.variances == expected).all()
@@ -83,7 +83,7 @@ def test_the_model_of_a_release_takes_over_how_the_noise_grows():
     model = NoiseModel.of(Release(**(facts | {"noise_scale": noise})))
     assert model.signal_noise == 0.01
     expected = shrink_diagonal(
-        np.diag(release.matrix), noise_scale=0.2, n_rows=500, signal_noise=0.01
+        np.diag(release.matrix), noise=0.2**2, sampling=1 / 500, signal_noise=0.01
     )
     assert (model.variances == expected).all()
 

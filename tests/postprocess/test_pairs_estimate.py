@@ -255,7 +255,7 @@ def test_intervals_are_those_of_the_co_movement():
 def test_uncertain_scales_widen_the_errors_of_covariances():
     values, noise = np.array([1.0, 4.0, 2.0, 3.0, 2.5, 1.5]), 0.02
     release = small_release(VALUES, variances=dpcov.releases.Variances(values, noise))
-    shrunk = shrink_diagonal(values, noise_scale=noise, n_rows=400)
+    shrunk = shrink_diagonal(values, noise=noise**2, sampling=1 / 400)
     edge = release.estimate().edges(fdr=0.1)[0]
     r = math.sin(math.pi / 2 * 0.9)
     error = math.pi / 2 * math.sqrt(1 - r**2) * math.sqrt((1 - 0.81) / 400 + 0.05**2)

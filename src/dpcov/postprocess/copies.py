@@ -86,7 +86,7 @@ class Copies:
             taken = np.zeros(len(z)) if low_rank is None else part.of_low_rank(low_rank)
             place = np.searchsorted(edges, part.signal), bin_index((z - taken) / INFLATION)
             _put(result, part, (taken + fitted[place] * INFLATION) * np.sqrt(part.variance))
-        return make_psd(result, method="clip", tolerance=0.0)
+        return make_psd(result, method="clip")
 
 
 def copy_matrix(matrix: Array, noise: NoiseModel) -> Copies | None:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 __all__ = ["diagonal_variance", "shrink_diagonal"]
 
+Numbers = npt.NDArray[np.float64] | float
+
 # Below a tenth of its noise a variance cannot be told from zero.
 _FLOOR_IN_NOISE = 0.1
 
@@ -17,30 +19,30 @@ _FLOOR_IN_NOISE = 0.1
 def diagonal_variance(
     variances: npt.NDArray[np.float64],
     *,
-    noise_scale: float,
-    n_rows: float,
+    noise: Numbers,
+    sampling: Numbers,
     signal_noise: float = 0.0,
-    mean_noise: npt.NDArray[np.float64] | float = 0.0,
+    mean_noise: Numbers = 0.0,
     clipping: float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return the variance of each released variance: privacy noise, sampling and clipping.
 
-    A Gaussian variance σ² estimated from n rows has sampling variance 2σ⁴/n; clipping of rows
-    leaves it uncertain by a share of σ².
+    `noise` is the variance of the first. A Gaussian variance σ² estimated from n rows has sampling
+    variance 2σ⁴/n, `sampling` being 1/n; clipping of rows leaves it uncertain by a share of σ².
     """
-    sampling = (2.0 / n_rows + clipping) * variances**2
+    relative = (2.0 * sampling + clipping) * variances**2
     # A noisy variance may be negative; noise that grows with it never is.
     growing = signal_noise * np.maximum(variances, 0.0) + mean_noise
-    return noise_scale**2 + 4.0 * growing + sampling
+    return np.asarray(noise + 4.0 * growing + relative)
 
 
 def shrink_diagonal(
     noisy: npt.NDArray[np.float64],
     *,
-    noise_scale: float,
-    n_rows: float,
+    noise: Numbers,
+    sampling: Numbers,
     signal_noise: float = 0.0,
-    mean_noise: npt.NDArray[np.float64] | float = 0.0,
+    mean_noise: Numbers = 0.0,
     clipping: float = 0.0,
 ) -> npt.NDArray[np.float64]:
     """Return positive variances: James–Stein shrinkage toward their mean, floored.
@@ -48,9 +50,9 @@ def shrink_diagonal(
     Examples
     --------
     >>> noisy = np.array([1.0, 1.2, 0.6, 0.4, 0.8])
-    >>> shrink_diagonal(noisy, noise_scale=1.0, n_rows=100).round(2)
+    >>> shrink_diagonal(noisy, noise=1.0, sampling=0.01).round(2)
     array([0.8, 0.8, 0.8, 0.8, 0.8])
-    >>> shrink_diagonal(np.array([1.0, 2.0, 9.0]), noise_scale=0.01, n_rows=10**6).round(2)
+    >>> shrink_diagonal(np.array([1.0, 2.0, 9.0]), noise=1e-4, sampling=1e-6).round(2)
     array([1., 2., 9.])
     """
     size = len(noisy)
@@ -63,13 +65,13 @@ def shrink_diagonal(
     factor = max(0, size - 3) / (size - 1) * (1 + (2 / (size - 1)) ** 0.5) if size > 1 else 0.0
     error = factor * diagonal_variance(
         noisy,
-        noise_scale=noise_scale,
-        n_rows=n_rows,
+        noise=noise,
+        sampling=sampling,
         signal_noise=signal_noise,
         mean_noise=mean_noise,
         clipping=clipping,
     )
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
     shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)
-    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * noise_scale)
+    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * np.sqrt(noise))
     return floored

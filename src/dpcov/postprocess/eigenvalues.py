@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.postprocess.noise_model import NoiseModel
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.psd import components
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["eigenvalues_by_component", "largest_of_noise"]
+__all__ = ["eigenvalue_intervals", "eigenvalues_by_component", "largest_of_noise"]
 
 Array = npt.NDArray[np.float64]
 
@@ -54,3 +54,34 @@ def largest_of_noise(noise: NoiseModel) -> float:
     """
     variance = noise.privacy_variance(float(np.median(noise.variances)))
     return 2 * math.sqrt(variance * len(noise.variances))
+
+
+def eigenvalue_intervals(matrix: Array, noise: NoiseModel, width: float) -> tuple[Array, Array]:
+    """Return intervals of so many standard errors for the eigenvalues that stand out.
+
+    They are the first ones, the largest first. Noise whose eigenvalues end at b adds to a large
+    eigenvalue θ: it is seen near y = θ + b²/(4θ) (Capitaine, Donati-Martin and Féral 2009), so
+    that θ = (y + √(y² − b²))/2. The noise E moves it by uᵀEu, u its eigenvector, and sampling of
+    Gaussian rows by a variance of 2θ²/n. Those within 2b have no interval: their eigenvectors are
+    noise to a good part.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    of_table = noise.of_table
+    edge = 2 * math.sqrt(float(of_table.row_sums(np.ones(len(matrix))).mean()))
+    out = int((values > 2 * edge).sum())
+    theta = (values[:out] + np.sqrt(values[:out] ** 2 - edge**2)) / 2
+    moved = np.array([_moved(vector, matrix, of_table) for vector in vectors[:, :out].T])
+    margin = width * np.sqrt(moved + 2 * theta**2 / noise.n_rows)
+    return theta - margin, theta + margin
+
+
+def _moved(vector: Array, matrix: Array, noise: NoiseModel) -> float:
+    """Return the variance of uᵀEu: every entry off the diagonal counts twice."""
+    square, total = vector**2, 0.0
+    for rows in row_blocks(len(matrix)):
+        variance = noise.interval_variance(rows, matrix[rows])
+        diagonal = np.arange(len(matrix))[rows]
+        variance[np.arange(len(diagonal)), diagonal] /= 2
+        total += float(square[rows] @ (2 * variance) @ square)
+    return total

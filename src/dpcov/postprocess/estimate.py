@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +16,32 @@ import numpy.typing as npt
 
 from dpcov.errors import NothingDetectableWarning, ParameterError
 from dpcov.parameters import check_choice
+from dpcov.postprocess.categories import Categories
 from dpcov.postprocess.choice import Choice, RiskCurve, check_threshold, choose
-from dpcov.postprocess.eigenvalues import eigenvalues_by_component, largest_of_noise
+from dpcov.postprocess.correlations import (
+    CorrelationErrors,
+    Released,
+    is_told,
+    stands_out,
+    variances_of_correlations,
+)
+from dpcov.postprocess.eigenvalues import (
+    eigenvalue_intervals,
+    eigenvalues_by_component,
+    largest_of_noise,
+)
 from dpcov.postprocess.face import Chosen, CovarianceEstimate
+from dpcov.postprocess.gap_findings import GapFinding
+from dpcov.postprocess.gaps import find_gaps
 from dpcov.postprocess.inference import (
-    Edges,
-    TrustedPairs,
+    Listed,
+    best_detectable_correlation,
     find_edges,
     interval_width,
     smallest_detectable_correlation,
+    tested_pairs,
 )
+from dpcov.postprocess.listing import Listing
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.psd import METHODS, make_psd
 from dpcov.postprocess.rules import Rule
@@ -36,9 +52,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["Estimate", "Options", "check_options", "estimate_covariance"]
-
-# The projection stops at this share of the noise of an entry: what is left does not matter.
-_TOLERANCE_IN_NOISE = 1e-3
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -69,7 +82,7 @@ class Estimate(CovarianceEstimate):
         ``psd="none"``), and exactly zero off the support (unless ``psd="clip"``). Read-only.
     support : ndarray of bool, shape (n_columns, n_columns)
         Which entries are kept. The diagonal always is; with the rule ``"low-rank"`` all are,
-        since factors relate all columns. Which pairs can be trusted does not depend on
+        since factors reach all columns. Which pairs are related does not depend on
         it: see `edges`. Read-only.
     choice : Choice
         Rule and threshold, and the risk curve they were chosen from.
@@ -123,8 +136,8 @@ class Estimate(CovarianceEstimate):
 
     @cached_property
     def pairs_kept(self) -> int:
-        """How many pairs the estimate keeps as related."""
-        return (int(self.support.sum()) - len(self.columns)) // 2
+        """How many pairs the estimate does not set to zero. Which are related, `edges` says."""
+        return int(np.triu(self.support & self.noise.are_apart(slice(None)), k=1).sum())
 
     @cached_property
     def deviations(self) -> Array:
@@ -192,6 +205,38 @@ class Estimate(CovarianceEstimate):
         return released - margin, released + margin
 
     @cached_property
+    def categories(self) -> Categories:
+        """What is known of the categories: shares, associations, and means in their levels."""
+        return Categories(self.release)
+
+    def gaps(
+        self, fdr: float = 0.1, *, confidence: float = 0.95, about: str = "population"
+    ) -> Listing[GapFinding]:
+        """Return which columns' gaps go with values, or with gaps, of other columns.
+
+        Parameters
+        ----------
+        fdr : float, default 0.1
+            The expected share of false findings on the list, at most. All gaps that stand out
+            of the noise count as tested, with all other columns.
+        confidence : float, default 0.95
+            The probability that an interval covers what it is about.
+        about : {"population", "table"}
+            Of whom intervals are: see `interval`. Which findings are listed does not depend on it.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 2))
+        >>> rows[rows[:, 1] > 1, 0] = np.nan
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, columns=["income", "age"], seed=0)
+        >>> release.estimate().gaps()
+        1 line
+          Where income is missing, age is higher by 1.86 on average (1.73 to 2.01).
+        """
+        return find_gaps(self.release, fdr=fdr, confidence=confidence, about=about)
+
+    @cached_property
     def kept_correlations(self) -> csr_array:
         """The correlations of the estimate off the diagonal, without its zeros."""
         from scipy.sparse import coo_array
@@ -231,6 +276,32 @@ class Estimate(CovarianceEstimate):
         result.setflags(write=False)
         return result
 
+    def eigenvalue_interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Return intervals for the eigenvalues that stand out of the noise, in working units.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            The probability that an interval covers its eigenvalue, if that stands apart from the
+            others.
+
+        Returns
+        -------
+        low, high : ndarray, shape (k,)
+            The largest first; none, if none is beyond twice the edge of the noise.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> rows += rows[:, :1]
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=9, seed=1)
+        >>> low, high = release.estimate().eigenvalue_interval()
+        >>> bool(low[0] < 7.6 < high[0])
+        True
+        """
+        return eigenvalue_intervals(self.release.matrix, self.noise, interval_width(confidence))
+
     @property
     def noise_floor(self) -> float:
         """The largest eigenvalue that noise alone would produce: 2 τ √p.
@@ -257,21 +328,63 @@ class Estimate(CovarianceEstimate):
     def _dense(self) -> Array:
         return self.covariance
 
-    def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, confidence: float
-    ) -> TrustedPairs:
-        # The noise model is in working units, edges are in the columns' own. The error of the
-        # estimated standard deviations is not counted.
-        deviation = self.released_deviations
-        unit = deviation[first] * deviation[second]
-        margin = interval_width(confidence) * edges.standard_error
-        ends = (edges.value - margin) / unit, (edges.value + margin) / unit
-        return TrustedPairs(first, second, edges.value / unit, *ends)
+    def correlation_interval(
+        self, confidence: float = 0.95, *, about: str = "population"
+    ) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals for the correlations.
 
-    def _find_edges(self, fdr: float) -> Edges:
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            The probability that an interval covers its correlation.
+        about : {"population", "table"}
+            Of whom: see `interval`.
+
+        Returns
+        -------
+        low, high : ndarray, shape (n_columns, n_columns)
+            Within ±1; ones on the diagonal. The error of both standard deviations counts, and
+            where a variance does not stand out of its noise all correlations may be possible.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+        >>> low, high = estimate.correlation_interval()
+        >>> bool((low >= -1).all() and (high <= 1).all())
+        True
+        """
+        check_choice("about", about, ("population", "table"))
+        width = interval_width(confidence)
+        low, high = np.empty_like(self.covariance), np.empty_like(self.covariance)
+        for rows in row_blocks(len(low)):
+            errors = CorrelationErrors.of(self.noise, rows)
+            if about == "table":
+                errors = errors.about_table()
+            released = self.release.matrix[rows] / self.noise.signal(rows)
+            low[rows], high[rows] = errors.interval(np.clip(released, -1.0, 1.0), width)
+        for end in (low, high):
+            np.fill_diagonal(end, 1.0)
+        return low, high
+
+    def _released_at(self, first: Places, second: Places, confidence: float) -> Released:
+        deviation = np.sqrt(self.noise.variances)
+        values = self.release.matrix[first, second] / (deviation[first] * deviation[second])
+        np.clip(values, -1.0, 1.0, out=values)
+        errors = CorrelationErrors.at(self.noise, first, second)
+        low, high = errors.interval(values, interval_width(confidence))
+        known = stands_out(self.noise)
+        told = is_told(low, high) & known[first] & known[second]
+        return Released(values, np.sqrt(errors.variance(values)), low, high, told)
+
+    def _tested(self) -> tuple[Places, Places, Array]:
+        return tested_pairs(self.release.matrix, self.noise)
+
+    def _find_edges(self, fdr: float) -> Listed:
         units = self.release.units
         working = units.to_working(self.covariance)
-        return find_edges(self.release.matrix, working, self.noise, self.columns, fdr, units)
+        return find_edges(self.release.matrix, working, self.noise, fdr, units)
 
     def __repr__(self) -> str:
         return (
@@ -315,11 +428,9 @@ def estimate_covariance(
     )
     shrunk = shrink_entries(release.matrix, noise, choice)
     support = shrunk != 0
-    tolerance = _TOLERANCE_IN_NOISE * noise.typical_deviation
-    covariance = release.units.to_own(make_psd(shrunk, method=psd, tolerance=tolerance))
-    # The best case: two columns as variable as the second most variable one.
-    second = float(np.sort(noise.variances)[-min(2, len(noise.variances))])
-    detectable = smallest_detectable_correlation(noise, second)
+    known = partial(variances_of_correlations, noise, shrunk)
+    covariance = release.units.to_own(make_psd(shrunk, method=psd, variances=known))
+    detectable = best_detectable_correlation(noise)
     if detectable > 1:
         warnings.warn(
             "Nothing is detectable in this release: a correlation would have to be "

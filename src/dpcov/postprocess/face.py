@@ -1,11 +1,12 @@
 """What every covariance estimate offers, however it was made.
 
 Owns the questions that readers ask of an estimate: correlations, the inverse, synthetic rows,
-the pairs that can be trusted, and how it was chosen. What is expensive is computed once.
+the pairs of columns, and how it was chosen. What is expensive is computed once.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.multiplicity import count_pairs
-from dpcov.parameters import check_count, check_number
+from dpcov.errors import ParameterError
+from dpcov.extras import load_pandas
+from dpcov.notebook import show
+from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.postprocess.choice import RiskCurve
-from dpcov.postprocess.inference import Edges, TrustedPairs, load_pandas
+from dpcov.postprocess.correlations import Released
+from dpcov.postprocess.inference import Edges, Listed
+from dpcov.postprocess.pairs_table import Pair, Pairs
 from dpcov.postprocess.psd import components
+from dpcov.postprocess.synthetic import draw_rows
 from dpcov.releases import AnyRelease
 
 if TYPE_CHECKING:
@@ -91,7 +97,7 @@ class CovarianceEstimate(ABC):
     @property
     def n_pairs(self) -> int:
         """The number of pairs of columns, related or not."""
-        return count_pairs(len(self.columns))
+        return self.release.n_pairs
 
     @property
     def location(self) -> Array:
@@ -101,7 +107,7 @@ class CovarianceEstimate(ABC):
     @property
     @abstractmethod
     def pairs_kept(self) -> int:
-        """How many pairs the estimate keeps as related."""
+        """How many pairs the estimate does not set to zero. Which are related, `edges` says."""
 
     @property
     @abstractmethod
@@ -148,6 +154,10 @@ class CovarianceEstimate(ABC):
     def released_eigenvalues(self) -> Array | None:
         """Those of the release, in the same units; None if it has no matrix."""
 
+    @abstractmethod
+    def eigenvalue_interval(self, confidence: float = 0.95) -> tuple[Array, Array] | None:
+        """Return intervals for the largest eigenvalues; None if the release has no matrix."""
+
     @property
     @abstractmethod
     def noise_floor(self) -> float | None:
@@ -170,40 +180,33 @@ class CovarianceEstimate(ABC):
         """Return the matrix."""
 
     @abstractmethod
-    def _find_edges(self, fdr: float) -> Edges: ...
+    def correlation_interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals for the correlations, within ±1."""
 
     @abstractmethod
-    def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, confidence: float
-    ) -> TrustedPairs: ...
+    def _find_edges(self, fdr: float) -> Listed: ...
+
+    @abstractmethod
+    def _tested(self) -> tuple[Places, Places, Array]:
+        """Return the pairs of which something was released, in rising order, with q-values."""
+
+    @abstractmethod
+    def _released_at(self, first: Places, second: Places, confidence: float) -> Released: ...
 
     @cached_property
-    def _found(self) -> dict[tuple[float, ...], Any]:
+    def _found(self) -> dict[tuple[str | float, ...], Any]:
         # Asked for by every table, picture and text of a page, at the same rate.
         return {}
 
-    def edges(self, fdr: float = 0.1) -> Edges:
+    def edges(self, fdr: float = 0.1, *, confidence: float = 0.95) -> Edges:
         """Return the pairs that are related, with a bounded share of false ones.
 
         Parameters
         ----------
         fdr : float, default 0.1
             The expected share of false pairs on the list, at most, for rows that are about
-            Gaussian. All pairs of columns count as tested.
-        """
-        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-        if (fdr,) not in self._found:
-            self._found[fdr,] = self._find_edges(fdr)
-        edges: Edges = self._found[fdr,]
-        return edges
-
-    def trusted_pairs(self, fdr: float = 0.1, confidence: float = 0.95) -> TrustedPairs:
-        """Return the pairs of `edges` as correlations with intervals, the surest first.
-
-        Parameters
-        ----------
-        fdr : float, default 0.1
-            See `edges`.
+            Gaussian. All pairs of columns count as tested; pairs of numbers, and pairs with a
+            level of a category, are two lists that each have this rate.
         confidence : float, default 0.95
             The probability that an interval covers its correlation. It is less for pairs
             that are on the list because noise made them large.
@@ -214,22 +217,107 @@ class CovarianceEstimate(ABC):
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
         >>> rows[:, 3] += rows[:, 0]
         >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
-        >>> pairs = estimate.trusted_pairs(fdr=1e-6)
-        >>> pairs.first.tolist(), pairs.second.tolist()
-        ([0], [3])
+        >>> [(edge.first, edge.second, edge.told) for edge in estimate.edges(fdr=1e-6)]
+        [('x0', 'x3', True)]
         """
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
         confidence = check_number("confidence", confidence, low=0.0, high=1.0)
-        if (fdr, confidence) not in self._found:
-            edges = self.edges(fdr)
-            place = {name: number for number, name in enumerate(self.columns)}
-            first, second = (
-                np.array([place[name] for name in names], dtype=np.intp)
-                for names in (edges.first, edges.second)
-            )
-            self._found[fdr, confidence] = self._find_trusted(edges, first, second, confidence)
-        pairs: TrustedPairs = self._found[fdr, confidence]
+        key = ("edges", fdr, confidence)
+        if key not in self._found:
+            listed = self._find_edges(fdr)
+            pairs = self._pairs_at(listed.first, listed.second, listed.q_value, confidence)
+            self._found[key] = Edges(listed.value, listed.standard_error, pairs)
+        edges: Edges = self._found[key]
+        return edges
+
+    def pairs(self, confidence: float = 0.95) -> Pairs:
+        """Return what is known of all pairs of which something was released.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            The probability that an interval covers its correlation.
+
+        Returns
+        -------
+        Pairs
+            All pairs of columns, row by row above the diagonal of the matrix; of a release of
+            the strongest pairs, these. `edges` says which of them are related.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> rows[:, 3] += rows[:, 0]
+        >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate()
+        >>> pairs = estimate.pairs()
+        >>> pairs
+        Pairs(6 of 4 columns)
+        >>> bool(((pairs.low <= pairs.released) & (pairs.released <= pairs.high)).all())
+        True
+        """
+        confidence = check_number("confidence", confidence, low=0.0, high=1.0)
+        key = ("pairs", confidence)
+        if key not in self._found:
+            self._found[key] = self._pairs_at(*self._tested(), confidence)
+        pairs: Pairs = self._found[key]
         return pairs
+
+    def _pairs_at(self, first: Places, second: Places, q_value: Array, confidence: float) -> Pairs:
+        released = self._released_at(first, second, confidence)
+        unit = self.deviations[first] * self.deviations[second]
+        return Pairs(
+            columns=self.columns,
+            first=first,
+            second=second,
+            correlation=np.clip(self.entries_at(first, second) / unit, -1.0, 1.0),
+            released=released.values,
+            standard_error=released.standard_error,
+            low=released.low,
+            high=released.high,
+            q_value=q_value,
+            told=released.told,
+            confidence=confidence,
+        )
+
+    def __getitem__(self, names: tuple[str, str]) -> Pair:
+        """Return what is known of two columns: ``estimate["age", "income"]``."""
+        first, second = self._places_of(names)
+        pairs = self.pairs()
+        place = np.flatnonzero(
+            (pairs.first == min(first, second)) & (pairs.second == max(first, second))
+        )
+        if not len(place):
+            raise ParameterError(
+                f"{names[0]!r} and {names[1]!r} are not among the pairs that were released: "
+                "nothing is known of them."
+            )
+        one = {
+            name: getattr(pairs, name)[place[0]].item()
+            for name in ("correlation", "released", "standard_error", "q_value", "told")
+        }
+        covariance = self.entries_at(np.array([first]), np.array([second]))[0]
+        return Pair(
+            first=names[0],
+            second=names[1],
+            covariance=float(covariance),
+            interval=(float(pairs.low[place[0]]), float(pairs.high[place[0]])),
+            confidence=pairs.confidence,
+            **one,
+        )
+
+    def _places_of(self, names: tuple[str, str]) -> tuple[int, int]:
+        if not (isinstance(names, tuple) and len(names) == 2 and names[0] != names[1]):
+            raise ParameterError(
+                'A pair is two different column names, as in estimate["age", "income"].'
+            )
+        unknown = [name for name in names if name not in self.columns]
+        if unknown:
+            raise ParameterError(f"There is no column {unknown[0]!r}: see estimate.columns.")
+        return self.columns.index(names[0]), self.columns.index(names[1])
+
+    # Without this, iterating would ask for a pair called 0.
+    __iter__ = None
 
     @cached_property
     def correlation(self) -> Array:
@@ -247,20 +335,45 @@ class CovarianceEstimate(ABC):
         return result
 
     @cached_property
+    def condition(self) -> float:
+        """The condition number of the correlations: their largest eigenvalue over their smallest.
+
+        Infinite if they have no inverse, which ``psd="clip"`` and ``"none"`` may leave. How far an
+        error of the correlations can grow in what is computed from their inverse.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(20_000, 4))
+        >>> estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=4).estimate(threshold=9)
+        >>> estimate.condition
+        1.0
+        """
+        kept, low, high = self.kept_correlations, 1.0, 1.0
+        for members in components(kept):
+            values = np.linalg.eigvalsh(kept[members][:, members].toarray() + np.eye(len(members)))
+            low, high = min(low, float(values[0])), max(high, float(values[-1]))
+        rounding = len(self.columns) * float(np.finfo(float).eps) * high
+        return high / low if low > rounding else math.inf
+
+    @cached_property
     def precision(self) -> Array:
         """The inverse of the covariance; its pseudo-inverse where that is singular."""
         from scipy.linalg import pinvh
 
         covariance = self._dense()
+        deviation = np.sqrt(np.diag(covariance))
         result = np.diag(1.0 / np.diag(covariance))
         for members in components(covariance):
             place = np.ix_(members, members)
-            inverse = pinvh(covariance[place])
+            # As correlations, so that units do not decide what counts as singular.
+            unit = np.outer(deviation[members], deviation[members])
+            inverse = pinvh(covariance[place] / unit) / unit
             result[place] = (inverse + inverse.T) / 2
         result.setflags(write=False)
         return result
 
-    def sample(self, n_rows: int, *, seed: int | None = None) -> Array:
+    def sample(self, n_rows: int, *, seed: int | None = None) -> pd.DataFrame:
         """Draw synthetic rows from the Gaussian with this covariance, about `location`.
 
         Parameters
@@ -269,29 +382,44 @@ class CovarianceEstimate(ABC):
             How many.
         seed : int, optional
             For repeatable rows. They cost no privacy either way.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the column names. Cells beyond `Release.limits` are at the limit, as those of the
+            table were.
         """
-        from scipy.linalg import eigh
-
         n_rows = check_count("n_rows", n_rows, low=1)
-        generator = np.random.default_rng(
-            None if seed is None else check_count("seed", seed, low=0)
-        )
-        covariance = self._dense()
-        rows = generator.standard_normal((n_rows, len(self.columns)))
-        deviation = np.sqrt(np.diag(covariance))
-        linked = components(covariance)
-        for members in linked:
-            values, vectors = eigh(covariance[np.ix_(members, members)])
-            # The symmetric root: it does not depend on the signs of the eigenvectors.
-            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-            rows[:, members] = rows[:, members] @ root
-        alone = np.setdiff1d(np.arange(len(deviation)), np.concatenate([[], *linked]))
-        rows[:, alone.astype(np.intp)] *= deviation[alone.astype(np.intp)]
-        rows += self.location
-        return rows
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the covariance as a pandas data frame with the column names."""
-        names = list(self.columns)
-        frame: pd.DataFrame = load_pandas().DataFrame(self._dense(), index=names, columns=names)
+        seed = None if seed is None else check_count("seed", seed, low=0)
+        pandas = load_pandas()
+        rows = draw_rows(self._dense(), n_rows, seed) + self.location
+        limits = getattr(self.release, "limits", None)
+        if limits is not None:
+            np.clip(rows, *limits, out=rows)
+        frame: pd.DataFrame = pandas.DataFrame(rows, columns=list(self.columns))
         return frame
+
+    def to_frame(self, of: str = "covariance") -> pd.DataFrame:
+        """Return a matrix of the estimate as a pandas data frame with the column names.
+
+        What has no names in its array gets them by ``to_frame``: this is so for edges and
+        pairs, too.
+
+        Parameters
+        ----------
+        of : {"covariance", "correlation", "precision"}
+            Which matrix.
+        """
+        of = check_choice("of", of, ("covariance", "correlation", "precision"))
+        matrix = self._dense() if of == "covariance" else getattr(self, of)
+        names = list(self.columns)
+        frame: pd.DataFrame = load_pandas().DataFrame(matrix, index=names, columns=names)
+        return frame
+
+    def _repr_html_(self) -> str:
+        edges = self.edges()
+        related = (
+            f"{len(edges):,} of {self.n_pairs:,} pairs are related at a false discovery rate of "
+            f"10 %{'; the surest:' if len(edges) else '.'}"
+        )
+        return show(repr(self), [related], edges.HEADING, edges.cells(), n_rows=len(edges))

@@ -1,4 +1,4 @@
-"""Inference: intervals and trusted edges, from the release and its noise model.
+"""Inference: which pairs are related, from the release and its noise model.
 
 Owns statements about single entries. They are about the released values, which are
 unbiased for the second moments of the clipped rows, and not about the shrunk ones.
@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.detection import dense_detectable
-from dpcov.errors import MissingExtraError
-from dpcov.multiplicity import count_pairs, q_values, two_sided_cutoff
+from dpcov.extras import load_pandas
+from dpcov.multiplicity import q_values, two_sided_cutoff
+from dpcov.notebook import show
 from dpcov.parameters import check_number
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from dpcov.postprocess.pairs_table import TOO_NOISY, Pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,82 +28,130 @@ if TYPE_CHECKING:
 __all__ = [
     "Edge",
     "Edges",
-    "TrustedPairs",
+    "Listed",
+    "best_detectable_correlation",
     "find_edges",
     "interval_width",
-    "load_pandas",
     "smallest_detectable_correlation",
+    "tested_pairs",
 ]
 
 _SHOWN = 10
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 class Edge(NamedTuple):
-    """One pair of columns whose covariance is not zero."""
+    """One pair of columns that are related: see `Edges`."""
 
     first: str
     second: str
     value: float
     standard_error: float
     q_value: float
+    correlation: float
+    released: float
+    low: float
+    high: float
+    told: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """A table of pairs, the surest first. Iterate over it, or turn it into a data frame.
+    """The related pairs, the surest first. Iterate over it, or turn it into a data frame.
 
     Parameters
     ----------
-    first, second : tuple of str
-        Column names.
     value, standard_error : ndarray
         The released covariance and its standard error. Read-only.
-    q_value : ndarray
-        The smallest false discovery rate at which the pair is on the list.
+    pairs : Pairs
+        The same pairs as correlations, with intervals and q-values.
     """
 
-    first: tuple[str, ...]
-    second: tuple[str, ...]
+    HEADING: ClassVar = ("column", "column", "correlation", "interval", "q-value")
+
     value: Array
     standard_error: Array
-    q_value: Array
+    pairs: Pairs
 
     def __post_init__(self) -> None:
         # Whoever asks for the same list gets this one.
-        for numbers in (self.value, self.standard_error, self.q_value):
+        for numbers in (self.value, self.standard_error):
             numbers.setflags(write=False)
 
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The name of the first column of each pair."""
+        return tuple(self.pairs.columns[place] for place in self.pairs.first)
+
+    @property
+    def second(self) -> tuple[str, ...]:
+        """The name of the second one."""
+        return tuple(self.pairs.columns[place] for place in self.pairs.second)
+
+    @property
+    def q_value(self) -> Array:
+        """The smallest false discovery rate at which each pair is on the list."""
+        return self.pairs.q_value
+
     def __len__(self) -> int:
-        return len(self.first)
+        return len(self.pairs)
 
     def __getitem__(self, place: int) -> Edge:
         return list(self)[place]
 
     def __iter__(self) -> Iterator[Edge]:
+        pairs = self.pairs
+        numbers = (
+            self.value,
+            self.standard_error,
+            pairs.q_value,
+            pairs.correlation,
+            pairs.released,
+            pairs.low,
+            pairs.high,
+            pairs.told,
+        )
         return map(
             Edge._make,
             zip(
                 self.first,
                 self.second,
-                self.value.tolist(),
-                self.standard_error.tolist(),
-                self.q_value.tolist(),
+                *(column.tolist() for column in numbers),
                 strict=True,
             ),
         )
 
     def __repr__(self) -> str:
-        lines = ["1 edge" if len(self) == 1 else f"{len(self)} edges"]
+        number = "1 edge" if len(self) == 1 else f"{len(self):,} edges"
+        lines = [
+            f"{number}: released correlations, {100 * self.pairs.confidence:g} % intervals"
+            if len(self)
+            else number
+        ]
         lines += [
-            f"  {edge.first} – {edge.second}: {edge.value:+.4g} "
-            f"(se {edge.standard_error:.2g}, q {edge.q_value:.2g})"
+            f"  {edge.first} – {edge.second}: {_in_words(edge)} (q {edge.q_value:.2g})"
             for edge, _ in zip(self, range(_SHOWN), strict=False)
         ]
         if len(self) > _SHOWN:
-            lines.append(f"  … and {len(self) - _SHOWN} more")
+            lines.append(f"  … and {len(self) - _SHOWN:,} more")
         return "\n".join(lines)
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Yield the rows of the list as text, as `HEADING` names them."""
+        for edge in self:
+            told = (f"{edge.released:+.3f}", f"{edge.low:+.3f} to {edge.high:+.3f}")
+            yield (
+                edge.first,
+                edge.second,
+                *(told if edge.told else (TOO_NOISY, "")),
+                f"{edge.q_value:.2g}",
+            )
+
+    def _repr_html_(self) -> str:
+        title = repr(self).split("\n", maxsplit=1)[0]
+        return show(title, heading=self.HEADING, rows=self.cells(), n_rows=len(self))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas data frame."""
@@ -110,36 +159,21 @@ class Edges:
         return frame
 
 
-@dataclass(frozen=True, eq=False)
-class TrustedPairs:
-    """Pairs of columns that are related, in units of correlation, the surest first.
+def _in_words(edge: Edge) -> str:
+    if not edge.told:
+        sign = "positive" if edge.value > 0 else "negative"
+        return f"{sign}, how strong is {TOO_NOISY}"
+    return f"{edge.released:+.3f}, {edge.low:+.3f} to {edge.high:+.3f}"
 
-    Parameters
-    ----------
-    first, second : ndarray of int
-        Places of the columns.
-    correlation : ndarray
-        As released, before any shrinkage. Where noise leads beyond ±1 it is ±1.
-    low, high : ndarray
-        The ends of its interval, no further than ±1 either. Both are the same ±1 where all
-        of it lay beyond.
-    """
 
-    first: npt.NDArray[np.intp]
-    second: npt.NDArray[np.intp]
-    correlation: Array
-    low: Array
-    high: Array
+class Listed(NamedTuple):
+    """Places, covariances, their standard errors and q-values of the pairs of a list."""
 
-    def __post_init__(self) -> None:
-        # No true correlation is lost: an interval that covers it still does.
-        for numbers in (self.correlation, self.low, self.high):
-            np.clip(numbers, -1.0, 1.0, out=numbers)
-        for numbers in vars(self).values():
-            numbers.setflags(write=False)
-
-    def __len__(self) -> int:
-        return len(self.first)
+    first: Places
+    second: Places
+    value: Array
+    standard_error: Array
+    q_value: Array
 
 
 def interval_width(confidence: float) -> float:
@@ -150,47 +184,80 @@ def interval_width(confidence: float) -> float:
 
 
 def find_edges(
-    matrix: Array,
-    covariance: Array,
-    noise: NoiseModel,
-    columns: tuple[str, ...],
-    fdr: float,
-    units: Units | None = None,
-) -> Edges:
-    """Return the pairs with a false discovery rate of at most `fdr`.
+    matrix: Array, covariance: Array, noise: NoiseModel, fdr: float, units: Units
+) -> Listed:
+    """Return the pairs with a false discovery rate of at most `fdr`, the surest first.
 
     Matrix, covariance and noise are in working units; the answer is in the columns' own.
     The test is on z = y / √v, v being the variance of an entry without covariance. Only
     entries with p ≤ fdr can be on the list, so no others are sorted.
     """
-    rows_of, columns_of, sizes = _candidates(matrix, noise, fdr)
-    surest = q_values(sizes, n_tests=count_pairs(len(matrix)))
+    rows_of, columns_of, sizes = _candidates(matrix, noise, two_sided_cutoff(fdr))
+    surest = _q_values(noise, rows_of, columns_of, sizes)
     order = np.argsort(-sizes, kind="stable")
     chosen = order[surest[order] <= fdr]
     i, j = rows_of[chosen], columns_of[chosen]
-    own = 1.0 if units is None else units.scale[i] * units.scale[j]
-    return Edges(
-        first=tuple(columns[index] for index in i),
-        second=tuple(columns[index] for index in j),
-        value=matrix[i, j] * own,
-        standard_error=noise.pair_error(i, j, covariance[i, j]) * own,
-        q_value=surest[chosen],
-    )
+    own = units.scale[i] * units.scale[j]
+    error = noise.pair_error(i, j, covariance[i, j]) * own
+    return Listed(i, j, matrix[i, j] * own, error, surest[chosen])
 
 
-def _candidates(
-    matrix: Array, noise: NoiseModel, fdr: float
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Array]:
-    """Return the pairs above the diagonal with a two-sided p-value of at most `fdr`."""
-    cutoff = two_sided_cutoff(fdr)
+def tested_pairs(matrix: Array, noise: NoiseModel) -> tuple[Places, Places, Array]:
+    """Return the places and q-values of all pairs, row by row above the diagonal."""
+    first, second, sizes = _candidates(matrix, noise, 0.0)
+    return first, second, _q_values(noise, first, second, sizes)
+
+
+def _q_values(noise: NoiseModel, first: Places, second: Places, sizes: Array) -> Array:
+    """Return q-values: of pairs of numbers in one list, and of pairs with a level in another.
+
+    A category with many levels would otherwise decide which numbers are related.
+    """
+    if noise.is_level is None:
+        return q_values(sizes, n_tests=noise.n_pairs)
+    with_level = noise.is_level[first] | noise.is_level[second]
+    of_numbers = noise.n_number_pairs
+    result = np.empty_like(sizes)
+    for chosen, n_tests in (
+        (~with_level, of_numbers),
+        (with_level, noise.n_pairs - of_numbers),
+    ):
+        result[chosen] = q_values(sizes[chosen], n_tests=n_tests)
+    return result
+
+
+def _candidates(matrix: Array, noise: NoiseModel, cutoff: float) -> tuple[Places, Places, Array]:
+    """Return the pairs above the diagonal that stand out by so many sd, and by how many.
+
+    Levels of one category exclude each other, and are no candidates.
+    """
     parts = []
     for rows in row_blocks(len(matrix)):
         columns = slice(rows.start, None)
         size = np.abs(matrix[rows, columns]) / np.sqrt(noise.block(rows, columns))
-        i, j = np.nonzero(np.triu(size >= cutoff, k=1))
+        i, j = np.nonzero(np.triu((size >= cutoff) & noise.are_apart(rows, columns), k=1))
         parts.append((i + rows.start, j + rows.start, size[i, j]))
     i, j, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
     return i, j, sizes
+
+
+def best_detectable_correlation(noise: NoiseModel) -> float:
+    """Return the correlation that would be found between the two columns that show most.
+
+    Where noise is alike in all pairs, these are the two most variable ones.
+    """
+    if noise.pairwise is None or len(noise.variances) < 2:
+        second = float(np.sort(noise.variances)[-min(2, len(noise.variances))])
+        return smallest_detectable_correlation(noise, second)
+    table, least = noise.of_table, np.inf
+    for rows in row_blocks(len(noise.variances)):
+        unit = np.outer(noise.variances[rows], noise.variances)
+        ratio = np.where(noise.are_apart(rows), table.block(rows) / unit, np.inf)
+        ratio[np.arange(len(ratio)), np.arange(rows.start, rows.stop)] = np.inf
+        least = min(least, float(ratio.min()))
+    return dense_detectable(
+        n_columns=len(noise.variances), n_rows=noise.n_rows, noise_scale=float(np.sqrt(least))
+    )
 
 
 def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = None) -> float:
@@ -207,12 +274,3 @@ def smallest_detectable_correlation(noise: NoiseModel, variance: float | None = 
             np.sqrt(noise.privacy_variance(variance) / variance**2 + noise.clipping.covariance)
         ),
     )
-
-
-def load_pandas() -> ModuleType:
-    """Import pandas, or say how to install it."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError:
-        raise MissingExtraError("Data frames need pandas: pip install 'dpcov[frames]'") from None
-    return pd

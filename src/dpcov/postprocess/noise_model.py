@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.multiplicity import count_pairs
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.releases import Release
+from dpcov.releases.pairwise import Pairwise
 
 __all__ = ["Clipped", "NoiseModel", "row_blocks"]
 
@@ -23,6 +26,7 @@ _BLOCK_ENTRIES = 1 << 18
 _PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7  # measured: see docs/methods.md
 
 Array = npt.NDArray[np.float64]
+Place = slice | npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,15 @@ class NoiseModel:
         the squared mean, at least half the variance of its noise, times that variance.
     clipping : Clipped
         What clipping of rows leaves uncertain, in squares of the entries.
+    released_mean_noise : float, default 0
+        The sd of the privacy noise of a released mean.
+    pairwise : Pairwise, optional
+        Where noise and numbers of rows differ from pair to pair: both of them.
+    field_of : ndarray of int, optional
+        For each column, which column of the table it is a value of: levels of one category have
+        the same. All differ, if it is not stated.
+    is_level : ndarray of bool, optional
+        Which columns are levels of categories; none, if it is not stated.
 
     Examples
     --------
@@ -88,6 +101,10 @@ class NoiseModel:
     signal_noise: float = 0.0
     mean_noise: Array | float = 0.0
     clipping: Clipped = field(default_factory=lambda: Clipped())
+    released_mean_noise: float = 0.0
+    pairwise: Pairwise | None = None
+    field_of: npt.NDArray[np.int64] | None = None
+    is_level: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         self.variances.setflags(write=False)
@@ -101,39 +118,69 @@ class NoiseModel:
         # variance, and a square by 2 s⁴, where means are zero. This is what half of s² gives.
         squared = np.maximum(mean**2, noise.mean**2 / 2)
         mean_noise = squared * (noise.mean * release.factor) ** 2
-        clipping = Clipped.of(release)
-        variances = shrink_diagonal(
-            np.diag(release.matrix),
-            noise_scale=noise.diagonal,
-            n_rows=release.n_terms,
-            signal_noise=noise.signal,
-            mean_noise=mean_noise,
-            clipping=clipping.variance,
-        )
-        return cls(
-            variances,
+        model = cls(
+            np.diag(release.matrix).copy(),
             release.n_terms,
             noise.off_diagonal,
             noise.diagonal,
             noise.signal,
-            mean_noise,
-            clipping,
+            0.0 if release.pairwise is not None else mean_noise,
+            Clipped.of(release),
+            noise.mean,
+            release.pairwise,
+            release.design.field_of if release.design.groups else None,
+            ~release.design.is_number if release.design.groups else None,
         )
+        return replace(model, variances=shrink_diagonal(model.variances, **model._diagonal_facts()))
+
+    def are_apart(self, rows: slice, columns: slice = slice(None)) -> npt.NDArray[np.bool_]:
+        """Return which pairs are of different columns of the table, and not of one category."""
+        if self.field_of is None:
+            shape = len(self.variances[rows]), len(self.variances[columns])
+            return np.ones(shape, dtype=np.bool_)
+        return np.not_equal.outer(self.field_of[rows], self.field_of[columns])
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs that are of different columns of the table."""
+        every = count_pairs(len(self.variances))
+        if self.field_of is None:
+            return every
+        return every - sum(map(count_pairs, np.bincount(self.field_of).tolist()))
+
+    @property
+    def n_number_pairs(self) -> int:
+        """The number of pairs without a level of a category."""
+        levels = 0 if self.is_level is None else int(self.is_level.sum())
+        return count_pairs(len(self.variances) - levels)
 
     @property
     def of_table(self) -> NoiseModel:
         """The errors about the table itself: without those of sampling rows from a population."""
         return replace(self, n_rows=math.inf)
 
-    @property
-    def _relative(self) -> float:
-        """What sampling and clipping add to the variance of a pair, in products of variances."""
-        return 1 / self.n_rows + self.clipping.covariance
+    def _sampling(self, rows: Place = slice(None), columns: Place = slice(None)) -> Array | float:
+        """Return one over the number of rows behind each entry."""
+        if self.pairwise is None:
+            return 1 / self.n_rows
+        return np.asarray(1 / (self.n_rows * self.pairwise.observed[rows, columns]))
 
-    @property
-    def _relative_to_entry(self) -> float:
-        """… and in squares of its covariance."""
-        return 1 / self.n_rows + self.clipping.factor
+    def _privacy(self, rows: Place, columns: Place) -> Array | float:
+        """Return the variance of the privacy noise that does not grow with what is measured."""
+        if self.pairwise is None:
+            return self.off_diagonal**2
+        return self.pairwise.noise_variance[rows, columns]
+
+    def _diagonal_facts(self) -> dict[str, Any]:
+        """Return what the errors of variances depend on."""
+        found = self.pairwise
+        return {
+            "noise": self.diagonal**2 if found is None else np.diag(found.noise_variance),
+            "sampling": self._sampling() if found is None else np.diag(self._sampling()),
+            "signal_noise": self.signal_noise,
+            "mean_noise": self.mean_noise,
+            "clipping": self.clipping.variance,
+        }
 
     def block(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return the variances of unrelated pairs: σ_i² σ_j² / n + τ² + signal (σ_i² + σ_j²).
@@ -143,8 +190,8 @@ class NoiseModel:
         """
         # The product comes first: it is the same number for (i, j) and (j, i).
         product = np.outer(self.variances[rows], self.variances[columns])
-        product *= self._relative
-        product += self.off_diagonal**2
+        product *= self._sampling(rows, columns) + self.clipping.covariance
+        product += self._privacy(rows, columns)
         growing = self._growing_noise()
         if growing.any():
             product += np.add.outer(growing[rows], growing[columns])
@@ -152,9 +199,13 @@ class NoiseModel:
 
     def row_sums(self, weight: Array) -> Array:
         """Return Σ_j v_ij w_j for every row i, the diagonal counted like any other entry."""
+        if self.pairwise is not None:
+            blocks = (self.block(rows) @ weight for rows in row_blocks(len(self.variances)))
+            return np.concatenate(list(blocks))
         growing = self._growing_noise()
         total = weight.sum()
-        sampling = self.variances * (self.variances @ weight) * self._relative
+        relative = 1 / self.n_rows + self.clipping.covariance
+        sampling = self.variances * (self.variances @ weight) * relative
         constant = self.off_diagonal**2 * total + growing @ weight
         return np.asarray(sampling + constant + growing * total)
 
@@ -168,18 +219,25 @@ class NoiseModel:
         """Return the standard errors of some entries at their estimated covariances."""
         a, b = self.variances[first], self.variances[second]
         growing = self._growing_noise()
-        sampling = a * b * self._relative + covariance**2 * self._relative_to_entry
-        privacy = self.off_diagonal**2 + growing[first] + growing[second]
+        rows = self._sampling(first, second)
+        sampling = a * b * (rows + self.clipping.covariance)
+        sampling = sampling + covariance**2 * (rows + self.clipping.factor)
+        privacy = self._privacy(first, second) + growing[first] + growing[second]
         return np.asarray(np.sqrt(sampling + privacy))
 
     def privacy_variance(self, variance: float) -> float:
         """Return the privacy noise of the entry of two middling columns of equal variance."""
         growing = self.signal_noise * variance + float(np.median(self.mean_noise))
+        if self.pairwise is not None:
+            apart = ~np.eye(len(self.variances), dtype=np.bool_)
+            noise = self.pairwise.noise_variance[apart]
+            return float(np.median(noise)) if noise.size else self.off_diagonal**2
         return self.off_diagonal**2 + 2 * growing
 
     def pair_variance(self, variance: float) -> float:
         """Return the variance of the entry of two unrelated columns of equal variance."""
-        return float(variance**2 * self._relative + self.privacy_variance(variance))
+        relative = float(np.median(self._sampling())) + self.clipping.covariance
+        return float(variance**2 * relative + self.privacy_variance(variance))
 
     def signal(self, rows: slice, columns: slice = slice(None)) -> Array:
         """Return what a correlation of 1 would be in the units of the matrix: σ_i σ_j."""
@@ -193,18 +251,22 @@ class NoiseModel:
 
     def diagonal_variance(self) -> Array:
         """Return the variances of the released diagonal."""
-        return diagonal_variance(
-            self.variances,
-            noise_scale=self.diagonal,
-            n_rows=self.n_rows,
-            signal_noise=self.signal_noise,
-            mean_noise=self.mean_noise,
-            clipping=self.clipping.variance,
-        )
+        return diagonal_variance(self.variances, **self._diagonal_facts())
+
+    def mean_variance(self) -> Array:
+        """Return the variances of the released means: privacy noise, sampling and clipping.
+
+        Clipped rows are shorter, and what that does to a mean is uncertain as it is for a pair.
+        """
+        found = self.pairwise
+        noise = self.released_mean_noise**2 if found is None else found.mean_error**2
+        facts = self._diagonal_facts()
+        return np.asarray(noise + self.variances * (facts["sampling"] + self.clipping.covariance))
 
     def interval_variance(self, rows: slice, covariance: Array) -> Array:
         """Return the variances of the entries of some rows at an estimated covariance."""
-        variance = self.block(rows) + covariance**2 * self._relative_to_entry
+        relative = self._sampling(rows) + self.clipping.factor
+        variance = self.block(rows) + covariance**2 * relative
         start = rows.indices(len(self.variances))[0]
         local = np.arange(len(variance))
         variance[local, start + local] = self.diagonal_variance()[rows]

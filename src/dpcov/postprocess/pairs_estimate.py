@@ -17,10 +17,11 @@ import numpy.typing as npt
 from dpcov.errors import NothingDetectableWarning
 from dpcov.multiplicity import count_pairs, q_values
 from dpcov.parameters import check_choice, check_number
+from dpcov.postprocess.correlations import Released, is_told
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.postprocess.eigenvalues import eigenvalues_by_component
 from dpcov.postprocess.face import Chosen, CovarianceEstimate
-from dpcov.postprocess.inference import Edges, TrustedPairs, interval_width
+from dpcov.postprocess.inference import Listed, interval_width
 from dpcov.postprocess.pairs_matrix import correlation_matrix
 from dpcov.postprocess.psd import METHODS
 from dpcov.postprocess.sign_correlations import (
@@ -99,7 +100,7 @@ class PairsEstimate(CovarianceEstimate):
 
     @property
     def pairs_kept(self) -> int:
-        """How many pairs the estimate keeps as related."""
+        """How many pairs the estimate does not set to zero. Which are related, `edges` says."""
         return int(self.kept.sum())
 
     @cached_property
@@ -150,6 +151,16 @@ class PairsEstimate(CovarianceEstimate):
         """A release of pairs has no matrix."""
         return
 
+    def eigenvalue_interval(self, confidence: float = 0.95) -> None:
+        """Return nothing: a release of pairs has no matrix.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Not used.
+        """
+        return
+
     @property
     def noise_floor(self) -> None:
         """A release of pairs has no matrix."""
@@ -198,18 +209,14 @@ class PairsEstimate(CovarianceEstimate):
     @cached_property
     def pair_standard_error(self) -> Array:
         """The standard error of each of these: privacy noise plus sampling (delta method)."""
-        mean, sd = np.clip(np.abs(self._signs.values), 0.0, 1.0), self._signs.sd
-        # The sine is flat at 1, where noise often leads: take its slope one sd before.
-        slope = self._signs.slopes(np.minimum(mean, np.maximum(0.0, 1 - sd)))
-        result: Array = slope * sd
-        return result
+        return self._signs.standard_errors
 
     @cached_property
     def smallest_detectable_correlation(self) -> float:
         """The correlation that this release would have shown with probability one half."""
         return detectable_correlation(self.release)
 
-    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+    def correlation_interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the correlations of the released pairs.
 
         Parameters
@@ -229,48 +236,56 @@ class PairsEstimate(CovarianceEstimate):
         low, high = (self._signs.correlations(end) for end in ends)
         return low, high
 
-    def _find_trusted(
-        self, edges: Edges, first: Places, second: Places, confidence: float
-    ) -> TrustedPairs:
-        low, high = self.interval(confidence)
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals for what was released: the correlations.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            See `correlation_interval`.
+        """
+        return self.correlation_interval(confidence)
+
+    def _tested(self) -> tuple[Places, Places, Array]:
+        first, second = self.release.pairs.astype(np.intp).T
+        return first, second, _test(self._signs, len(self.columns))[1]
+
+    def _released_at(self, first: Places, second: Places, confidence: float) -> Released:
+        low, high = self.correlation_interval(confidence)
         size, pairs = len(self.columns), self.release.pairs.astype(np.int64)
         # The pairs of a release are in rising order.
         where = np.searchsorted(pairs[:, 0] * size + pairs[:, 1], first * size + second)
-        values = (self.pair_correlation[where], low[where], high[where])
-        return TrustedPairs(first, second, *values)
+        values, error = self.pair_correlation[where], self.pair_standard_error[where]
+        low, high = low[where], high[where]
+        return Released(values, error, low, high, is_told(low, high))
 
-    def _find_edges(self, fdr: float) -> Edges:
+    def _find_edges(self, fdr: float) -> Listed:
         # All pairs of columns count as tested, those that were not selected too.
         sizes, surest = _test(self._signs, len(self.columns))
         order = np.argsort(-sizes, kind="stable")
         chosen = order[surest[order] <= fdr]
         deviation = _deviations(self.release)
-        first, second = self.release.pairs[chosen].T
+        first, second = self.release.pairs[chosen].astype(np.intp).T
         scale = deviation[first] * deviation[second]
         correlation = self.pair_correlation[chosen]
-        relative = self._relative_error_of_scale()
+        relative = self.relative_deviation_errors
         error = np.sqrt(
             self.pair_standard_error[chosen] ** 2
             + correlation**2 * (relative[first] ** 2 + relative[second] ** 2)
         )
-        return Edges(
-            first=tuple(self.columns[place] for place in first),
-            second=tuple(self.columns[place] for place in second),
-            value=correlation * scale,
-            standard_error=error * scale,
-            q_value=surest[chosen],
-        )
+        return Listed(first, second, correlation * scale, error * scale, surest[chosen])
 
-    def _relative_error_of_scale(self) -> Array:
-        """Return the relative standard error of each column's sd."""
+    @property
+    def relative_deviation_errors(self) -> Array:
+        """The standard error of each column's standard deviation, as a share of it."""
         released = self.release.variances
         if released is None or released.noise_scale == 0:
             return np.zeros(len(self.columns))
         variances = _variances(self.release)
         error = diagonal_variance(
             variances,
-            noise_scale=released.noise_scale,
-            n_rows=self.release.n_terms,
+            noise=released.noise_scale**2,
+            sampling=1 / self.release.n_terms,
             mean_noise=released.noise_of_means,
         )
         return np.sqrt(error) / (2 * variances)
@@ -292,7 +307,7 @@ def estimate_pairs(
     signs = sign_correlations(release)
     _, surest = _test(signs, release.n_columns)
     kept = surest <= fdr
-    correlation = correlation_matrix(release, signs.correlations(signs.values), kept, psd)
+    correlation = correlation_matrix(release, signs, kept, psd)
     deviation = _deviations(release)
     entries = correlation.tocoo()
     entries.data *= deviation[entries.row] * deviation[entries.col]
@@ -330,7 +345,7 @@ def _variances(release: PairsRelease) -> Array:
         return released.values
     return shrink_diagonal(
         released.values,
-        noise_scale=released.noise_scale,
-        n_rows=release.n_terms,
+        noise=released.noise_scale**2,
+        sampling=1 / release.n_terms,
         mean_noise=released.noise_of_means,
     )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.postprocess.psd import components, repair
+from dpcov.postprocess.sign_correlations import SignCorrelations
 from dpcov.releases import PairsRelease
 
 if TYPE_CHECKING:
@@ -19,25 +20,23 @@ if TYPE_CHECKING:
 
 __all__ = ["correlation_matrix"]
 
-_TOLERANCE = 1e-6  # of a correlation: far below any noise
-
 Array = npt.NDArray[np.float64]
 
 
 def correlation_matrix(
-    release: PairsRelease, correlations: Array, kept: npt.NDArray[np.bool_], psd: str
+    release: PairsRelease, signs: SignCorrelations, kept: npt.NDArray[np.bool_], psd: str
 ) -> csr_array:
     """Return the matrix of the pairs that are kept, with ones on its diagonal."""
-    return _repaired(_sparse_correlation(release, correlations, kept), psd)
+    correlation = _symmetric(release, signs.correlations(signs.values), kept)
+    return _repaired(correlation, _symmetric(release, signs.standard_errors**2, kept), psd)
 
 
-def _sparse_correlation(
-    release: PairsRelease, correlations: Array, kept: npt.NDArray[np.bool_]
-) -> csr_array:
+def _symmetric(release: PairsRelease, of_pairs: Array, kept: npt.NDArray[np.bool_]) -> csr_array:
+    """Return the matrix with these numbers at the pairs that are kept, and ones on its diagonal."""
     from scipy.sparse import coo_array
 
     size = release.n_columns
-    values = correlations[kept]
+    values = of_pairs[kept]
     first, second = release.pairs[kept].astype(np.int64).T
     everyone = np.arange(size)
     rows = np.concatenate([everyone, first, second])
@@ -46,7 +45,7 @@ def _sparse_correlation(
     return coo_array((data, (rows, columns)), shape=(size, size)).tocsr()
 
 
-def _repaired(correlation: csr_array, psd: str) -> csr_array:
+def _repaired(correlation: csr_array, variance: csr_array, psd: str) -> csr_array:
     """Make every component positive semi-definite, with ones on the diagonal again."""
     from scipy.sparse import coo_array
 
@@ -54,7 +53,9 @@ def _repaired(correlation: csr_array, psd: str) -> csr_array:
     touched = np.zeros(correlation.shape[0], dtype=bool)
     for members in components(correlation):
         part = correlation[members][:, members].toarray()
-        repaired = repair(part, method=psd, tolerance=_TOLERANCE)
+        known = variance[members][:, members].toarray()
+        known[known == 0] = 1.0  # not kept, so that it does not matter
+        repaired = repair(part, method=psd, variances=known.__getitem__)
         if repaired is None:
             continue
         deviation = np.sqrt(np.diag(repaired))

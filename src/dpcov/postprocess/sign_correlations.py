@@ -62,6 +62,14 @@ class SignCorrelations:
         result: Array = np.choose(self.few, [curved, cut * curved, np.ones_like(inside)])
         return result
 
+    @property
+    def standard_errors(self) -> Array:
+        """The standard errors of the correlations (delta method)."""
+        mean = np.clip(np.abs(self.values), 0.0, 1.0)
+        # The sine is flat at 1, where noise often leads: take its slope one sd before.
+        slope = self.slopes(np.minimum(mean, np.maximum(0.0, 1 - self.sd)))
+        return np.asarray(slope * self.sd)
+
 
 def sign_correlations(release: PairsRelease) -> SignCorrelations:
     """Return what the released pairs say.
