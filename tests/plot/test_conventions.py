@@ -18,10 +18,15 @@ def estimate():
     return estimate_of(truth_of(5, (0, 3, 0.6)))
 
 
+def draw(name, estimate, *where):
+    what = (estimate, estimate) if name == "compare" else (estimate,)
+    return getattr(dpcov.plot, name)(*what, *where)
+
+
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_draws_on_the_axes_it_is_given_and_returns_them(name, estimate):
     ax = axes()
-    assert getattr(dpcov.plot, name)(estimate, ax) is ax
+    assert draw(name, estimate, ax) is ax
 
 
 @pytest.mark.parametrize("name", PLOTS)
@@ -31,7 +36,7 @@ def test_without_axes_a_plot_draws_on_the_current_ones(name, estimate):
     _, (_, second) = plt.subplots(1, 2)
     try:
         plt.sca(second)
-        assert getattr(dpcov.plot, name)(estimate) is second
+        assert draw(name, estimate) is second
     finally:
         plt.close("all")
 
@@ -39,7 +44,7 @@ def test_without_axes_a_plot_draws_on_the_current_ones(name, estimate):
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_leaves_the_settings_of_matplotlib_alone(name, estimate):
     before = dict(mpl.rcParams)
-    getattr(dpcov.plot, name)(estimate, axes())
+    draw(name, estimate, axes())
     assert dict(mpl.rcParams) == before
 
 

@@ -56,3 +56,11 @@ def test_a_released_mean_raises_the_noise_floor():
     estimate = scaled_estimate_of(truth_of(6))
     alone = 2 * estimate.release.noise_scale.off_diagonal * 6**0.5
     assert alone < estimate.noise_floor < 2 * alone
+
+
+def test_eigenvalues_that_stand_out_have_intervals():
+    estimate = estimate_of(truth_of(6, (0, 1, 0.6)))
+    low, high = estimate.eigenvalue_interval(0.99)
+    assert low[0] < estimate.released_eigenvalues[0] < high[0]
+    names = [text.get_text() for text in spectrum(estimate, axes()).get_legend().get_texts()]
+    assert "95 % interval" in names

@@ -19,13 +19,12 @@ def test_the_strongest_pair_stands_on_top(make):
     assert bottom > top
 
 
-def test_intervals_are_those_of_the_estimate_in_units_of_standard_deviations():
+def test_intervals_are_those_of_the_correlations():
     estimate = estimate_of(4.0 * truth_of(6, *LINKS))
     ax = intervals(estimate, axes(), fdr=1e-3, confidence=0.8, most=1)
     (drawn,) = (line.get_xdata() for line in ax.get_lines() if list(line.get_ydata()) == [0, 0])
-    low, high = estimate.interval(0.8)
-    unit = np.sqrt(estimate.noise.variances[2] * estimate.noise.variances[3])
-    assert drawn == pytest.approx([low[2, 3] / unit, high[2, 3] / unit])
+    low, high = estimate.correlation_interval(0.8)
+    assert drawn == pytest.approx([low[2, 3], high[2, 3]])
     assert "80 % interval" in ax.get_xlabel()
 
 
@@ -52,3 +51,20 @@ def test_hostile_names_are_drawn_as_text():
     ax.figure.canvas.draw()
     assert "$5 and $6 – (blank)" in labels(ax)
     assert not any("\n" in label for label in labels(ax))
+
+
+def test_an_interval_that_reaches_the_end_has_an_arrow():
+    estimate = estimate_of(truth_of(4, (0, 1, 0.97)), n_rows=300, epsilon=4.0)
+    ax = intervals(estimate, axes(), fdr=0.5)
+    assert ">" in {line.get_marker() for line in ax.get_lines()}
+
+
+def test_what_is_too_noisy_to_tell_is_counted_and_not_drawn():
+    scale = np.array([1.0, 1.0, 1.0, 0.13])
+    truth = truth_of(4, (0, 1, 0.6), (2, 3, 0.999)) * np.outer(scale, scale)
+    estimate = estimate_of(truth, n_rows=4000, epsilon=1.0)
+    pairs = estimate.edges(0.3).pairs
+    assert not pairs.told.all()
+    ax = intervals(estimate, axes(), fdr=0.3)
+    assert len(labels(ax)) == pairs.told.sum()
+    assert "too noisy to tell how strong" in ax.get_title()

@@ -12,7 +12,7 @@ def lines_of(ax):
 
 
 @pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])
-def test_only_columns_with_a_trusted_pair_are_drawn(make):
+def test_only_columns_of_a_related_pair_are_drawn(make):
     ax = network(make(truth_of(6, *LINKS)), axes(), fdr=1e-3)
     assert sorted(text.get_text() for text in ax.texts) == ["x0", "x1", "x3", "x4"]
     assert len(ax.get_lines()) == 2

@@ -3,10 +3,15 @@
 import hashlib
 import json
 
-from dpcov.publication.card import card_digest, card_to_bytes
-from dpcov.publication.card_text import card_to_markdown
+import dpcov
+from dpcov.publication import html
+from dpcov.publication.card import card_digest, card_to_bytes, card_to_json, with_files
+from dpcov.publication.card_text import card_to_markdown, readme_to_markdown
+from dpcov.publication.folder_files import data_files
+from dpcov.publication.pictures import frames_of
+from dpcov.publication.tables import tables_to_show
 
-EARLY = ("covariance.csv", "covariance.parquet", "edges.csv", "release.npz")
+TEXTS = {"card.md": card_to_markdown, "README.md": readme_to_markdown}
 
 
 def read(folder):
@@ -20,13 +25,33 @@ def digest_of(file):
 def seal(folder, card):
     """Write a card with the digests of the files as they are, its words, and its own digest."""
     card["files"] = {name: digest_of(folder / name) for name in card["files"]}
-    early = {name: digest for name, digest in card["files"].items() if name in EARLY}
-    try:
-        (folder / "card.md").write_bytes(card_to_markdown(card | {"files": early}).encode())
-        card["files"]["card.md"] = digest_of(folder / "card.md")
-    except Exception:  # noqa: S110  # a card that cannot be said in words keeps its old ones
-        pass
+    early = {name: card["files"][name] for name in data_files(card) if name in card["files"]}
+    for name, write in TEXTS.items():
+        try:
+            (folder / name).write_bytes(write(card | {"files": early}).encode())
+            card["files"][name] = digest_of(folder / name)
+        except Exception:  # noqa: S110, PERF203  # what cannot be said keeps its old words
+            pass
     (folder / "card.json").write_bytes(card_to_bytes(card | {"digest": card_digest(card)}))
+
+
+def seal_with_page(folder, card):
+    """Write a page of what a card says, too, without pictures."""
+    card["files"] = {name: digest_of(folder / name) for name in card["files"]}
+    early = {name: card["files"][name].removeprefix("sha256:") for name in data_files(card)}
+    asked = card["estimate"]
+    release = dpcov.Release.load(folder / "release.npz")
+    estimate = release.estimate(psd=asked["psd"], **asked["options"])
+    rate = card["related"]["fdr"]
+    page = html._render(
+        with_files(card, early),
+        estimate,
+        tables_to_show(card, estimate, rate),
+        shown_card=card_to_json(with_files(card, early)).rstrip(),
+        pictures=frames_of(estimate, rate),
+    )
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    seal(folder, card)
 
 
 def leaves(value, place=()):

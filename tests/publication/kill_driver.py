@@ -17,7 +17,8 @@ from pathlib import Path
 from dpcov.errors import FolderError
 from dpcov.publication import html
 from dpcov.publication.folder import write_folder
-from dpcov.publication.ownership import FILES, is_whole
+from dpcov.publication.folder_files import ALL_FILES
+from dpcov.publication.ownership import is_whole
 from dpcov.publication.replacement import write_aside
 from dpcov.releases import Release
 from dpcov.writing import locate_target, reserve
@@ -40,8 +41,9 @@ def in_child(work):
 
 
 def copy_new(prepared, folder):
-    for name in FILES:
-        shutil.copy(prepared / "new" / name, folder)
+    for name in ALL_FILES:
+        if (prepared / "new" / name).exists():
+            shutil.copy(prepared / "new" / name, folder)
 
 
 def replace(target, prepared):
@@ -110,7 +112,7 @@ def kill_at_random(prepared, place, times):
     release = Release.load(prepared / "new" / "release.npz")
     estimate = release.estimate()
     # A page takes a second to draw; without it the kills meet all steps alike.
-    html.write_card_page = lambda *arguments, **_: Path(arguments[2]).write_text("page")
+    html.write_card_page = lambda *arguments, **_: Path(arguments[-1]).write_text("page")
     target = place / "survey"
     write_folder(release, estimate, target)
     rename = os.rename

@@ -6,7 +6,12 @@ import numpy as np
 
 import dpcov
 from dpcov.errors import NothingDetectableWarning
+from dpcov.publication.category_tables import CATEGORY_TABLES
+from dpcov.publication.folder_files import ALL_FILES
 from either import release
+
+PLAIN_FILES = tuple(name for name in ALL_FILES if name.partition(".")[0] not in CATEGORY_TABLES)
+"""Of a folder without categories and gaps."""
 
 
 def table(n_rows=4000, n_columns=5):

@@ -7,9 +7,8 @@ import pytest
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import event_from_dict
-from dpcov.publication import card_schema, card_to_markdown, make_card, registry_entry
+from dpcov.publication import card_schema, card_to_markdown, make_card
 from dpcov.publication.card import card_to_json
-from dpcov.publication.registry import TO_FILL_IN
 from publication import releases
 from publication.releases import ALL, estimate_of
 
@@ -119,7 +118,7 @@ def test_reports_from_devices_are_the_local_model():
 def test_a_release_that_shows_nothing_has_no_smallest_correlation():
     card = card_of(releases.hopeless())
     assert card["estimate"]["smallest_detectable_correlation"] is None
-    assert "No correlation, however strong" in card_to_markdown(card)
+    assert "no correlation, however strong" in card_to_markdown(card)
 
 
 def test_an_estimate_of_another_release_is_refused():
@@ -169,31 +168,3 @@ def test_text_of_the_curator_is_not_markup():
     assert "<script>" not in text.replace("\\<", "")
     assert "[a](" not in text
     assert "\n# e" not in text
-
-
-def test_an_entry_of_the_registry_has_the_numbers_of_the_card():
-    entry = registry_entry(card_of(releases.dense(), name="My survey, 2026", curator="Us"))
-    deployment = entry["deployment"]
-    assert entry["url_slug"] == "my-survey-2026"
-    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
-    assert deployment["basic"]["data_curators"] == [{"data_curator_name": "Us"}]
-    assert deployment["dp_variant"]["variant_name"] == "Approximate DP"
-    assert deployment["deployment_model"]["model_name"] == "Central"
-
-
-def test_a_simulation_has_no_place_in_the_registry():
-    with pytest.raises(ParameterError, match="promises nothing"):
-        registry_entry(card_of(releases.simulated()))
-
-
-@pytest.mark.parametrize("make", [make for make in ALL if make is not releases.simulated])
-def test_an_entry_of_the_registry_leaves_out_what_a_card_cannot_know(make):
-    entry = registry_entry(card_of(make()))
-    json.dumps(entry)
-    for path in TO_FILL_IN:
-        *parents, last = path.split(".")
-        place = entry
-        for parent in parents:
-            place = place[parent.removesuffix("[]")]
-            place = place[0] if isinstance(place, list) else place
-        assert last not in place

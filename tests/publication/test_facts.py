@@ -143,7 +143,20 @@ def test_a_released_mean_says_its_noise():
     estimate = scaled_estimate_of(truth_of(3))
     stated = dict(what_was_released(card_of(estimate)))["noise of a mean"]
     scale = estimate.release.noise_scale.mean
-    assert stated == f"rounded Gaussian, standard deviation {scale:.3g}"
+    assert stated.startswith(f"rounded Gaussian, standard deviation {scale:.3g} in working units")
+
+
+def test_noise_in_working_units_is_given_in_own_units_too():
+    estimate = scaled_estimate_of(truth_of(3))
+    said = dict(what_was_released(card_of(estimate)))
+    noise, scale = estimate.release.noise_scale, estimate.release.units.scale
+    small, large = (noise.off_diagonal * scale[i] * scale[i + 1] for i in (0, 1))
+    assert (
+        f"{small:.3g} ('x0' and 'x1') to {large:.3g} ('x1' and 'x2')"
+        in said["noise of a covariance"]
+    )
+    assert f"{noise.mean * scale[0]:.3g} ('x0')" in said["noise of a mean"]
+    assert f"{noise.diagonal * scale[2] ** 2:.3g} ('x2')" in said["noise of a variance"]
 
 
 def test_pairs_without_variances_say_that_all_numbers_are_correlations():

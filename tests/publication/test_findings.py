@@ -1,44 +1,89 @@
+"""The lines of the table of pairs, as text."""
+
 import numpy as np
 import pytest
 
-from dpcov.publication.findings import _small, _to_two_digits_of, find
+from dpcov.postprocess import TOO_NOISY
+from dpcov.publication.findings import pair_rows, related_lines
+from dpcov.publication.numbers import (
+    correlation_text,
+    interval_text,
+    probability_text,
+    with_error,
+)
+from dpcov.publication.tables import pairs_table
 from plot.pictures import estimate_of, pairs_estimate_of, truth_of
 
 LINKS = (0, 1, 0.5), (2, 3, -0.6), (4, 5, 0.1)
 
 
-def test_a_row_has_the_numbers_of_its_edge():
+def test_a_row_has_the_numbers_of_its_pair():
     estimate = estimate_of(4.0 * truth_of(6, *LINKS))
-    found = find(estimate, 0.01)
+    rows = pair_rows(pairs_table(estimate, 0.01), 100)
+    assert len(rows) == 15
+    for row in rows:
+        pair = estimate[row.first, row.second]
+        width = pair.interval[1] - pair.interval[0]
+        assert row.correlation == correlation_text(pair.released, width)
+        assert row.interval == interval_text(*pair.interval)
+        assert row.estimate == correlation_text(pair.correlation, width)
+        assert row.q_value == probability_text(pair.q_value)
+        assert row.related == (pair.q_value <= 0.01)
+
+
+def test_the_related_pairs_come_first_and_are_those_of_the_list():
+    estimate = estimate_of(truth_of(6, *LINKS))
+    table = pairs_table(estimate, 0.01)
     edges = estimate.edges(0.01)
-    assert len(found.rows) == len(edges) >= 3
-    for row, edge in zip(found.rows, edges, strict=True):
-        assert (row.first, row.second) == (edge.first, edge.second)
-        assert float(row.value) == pytest.approx(edge.value, abs=edge.standard_error / 10)
-        assert float(row.standard_error) == pytest.approx(edge.standard_error, rel=0.06)
-        i, j = (estimate.columns.index(name) for name in (edge.first, edge.second))
-        unit = np.sqrt(estimate.noise.variances[i] * estimate.noise.variances[j])
-        assert float(row.correlation) == pytest.approx(edge.value / unit, abs=6e-4)
-        assert row.q_value == _small(edge.q_value)
+    rows = pair_rows(table, 100, related_only=True)
+    assert [(row.first, row.second) for row in rows] == list(
+        zip(edges.first, edges.second, strict=True)
+    )
+    assert [row.related for row in pair_rows(table, 100)] == [True] * 3 + [False] * 12
+    assert [line["first"] for line in related_lines(table)] == list(edges.first)
 
 
-def test_a_release_of_pairs_without_variances_is_in_units_of_correlation():
-    assert find(pairs_estimate_of(truth_of(6, *LINKS)), 0.1).quantity == "correlation"
-    assert find(estimate_of(truth_of(6, *LINKS)), 0.1).quantity == "covariance"
+def test_a_covariance_is_that_of_the_list_with_its_error():
+    estimate = estimate_of(4.0 * truth_of(6, *LINKS))
+    for row, edge in zip(
+        pair_rows(pairs_table(estimate, 0.01), 3), estimate.edges(0.01), strict=True
+    ):
+        shown = with_error(edge.value, edge.standard_error)
+        assert f"{row.covariance} ± {row.covariance_error}" == shown
+
+
+def test_a_release_of_pairs_without_variances_has_no_covariances():
+    table = pairs_table(pairs_estimate_of(truth_of(6, *LINKS)), 0.1)
+    assert not [name for name in table if "covariance" in name]
+    assert pair_rows(table, 1)[0].covariance == ""
+
+
+def test_a_correlation_that_noise_hides_is_not_given_as_a_number():
+    estimate = estimate_of(truth_of(30), n_rows=200, epsilon=0.1)
+    rows = pair_rows(pairs_table(estimate, 0.1), 100)
+    assert {row.correlation for row in rows} == {TOO_NOISY}
+    assert {row.interval for row in rows} == {""}
+
+
+def test_no_correlation_is_beyond_one():
+    estimate = estimate_of(truth_of(4, (0, 1, 0.99)), n_rows=100)
+    table = pairs_table(estimate, 0.9)
+    for name in ("released", "low", "high", "estimate"):
+        assert (np.abs(table[name].values) <= 1).all()
 
 
 @pytest.mark.parametrize(
-    ("error", "number", "text"),
+    ("correlation", "width", "text"),
     [
-        (0.0123, 0.45678, "0.457"),
-        (0.0123, -0.5, "-0.500"),
-        (12.0, 345.6, "346"),
-        (1234.0, 98761.0, "9.876e+04"),
-        (1.2e-9, 3.45678e-8, "3.457e-08"),
+        (0.5, 0.1, "+0.50"),
+        (-0.9941, 0.02, "-0.994"),
+        (-0.001, 0.1, "+0.00"),
+        (0.99996, 1e-4, "+1.0000"),
+        (0.0, 0.1, "0"),
     ],
 )
-def test_numbers_are_written_as_far_as_their_digits_mean_something(error, number, text):
-    assert _to_two_digits_of(error, number) == text
+def test_correlations_are_written_as_far_as_their_digits_mean_something(correlation, width, text):
+    assert correlation_text(correlation, width) == text
 
 
 @pytest.mark.parametrize(
@@ -46,11 +91,4 @@ def test_numbers_are_written_as_far_as_their_digits_mean_something(error, number
     [(0.0, "< 1e-99"), (1e-100, "< 1e-99"), (2.34e-7, "2.3e-07"), (0.0456, "0.046")],
 )
 def test_small_probabilities_are_never_written_as_zero(probability, text):
-    assert _small(probability) == text
-
-
-def test_a_correlation_that_noise_led_to_one_is_noticed_and_never_beyond():
-    assert not find(estimate_of(truth_of(4, (0, 1, 0.5))), 0.01).at_one
-    noisy = find(estimate_of(truth_of(4, (0, 1, 0.99)), n_rows=100), 0.9)
-    assert noisy.at_one
-    assert all(abs(float(row.correlation)) <= 1 for row in noisy.rows)
+    assert probability_text(probability) == text

@@ -12,16 +12,24 @@ import dpcov
 from dpcov.errors import FolderError, MissingExtraError
 from dpcov.publication import card_schema, card_text, tables, verify_folder, write_folder
 from dpcov.publication.card import CARD_VERSION, card_to_bytes, make_card, with_files
+from dpcov.publication.dictionary import describe_files
+from dpcov.publication.table_files import write_table
 from publication import forger, releases
 from publication.releases import estimate_of
 
 FILES = [
+    "README.md",
     "card.json",
     "card.md",
+    "columns.csv",
+    "columns.parquet",
+    "correlation.csv",
+    "correlation.parquet",
     "covariance.csv",
     "covariance.parquet",
-    "edges.csv",
     "page.html",
+    "pairs.csv",
+    "pairs.parquet",
     "release.npz",
 ]
 
@@ -60,27 +68,109 @@ def test_the_folder_is_complete_and_nothing_is_left_beside_it(written):
     assert [file.name for file in written.iterdir()] == ["survey"]
 
 
-def test_the_tables_have_the_numbers_of_the_estimate(folder, estimate):
+def read(file):
+    with file.open(encoding="utf-8", newline="") as content:
+        return list(csv.DictReader(content))
+
+
+@pytest.mark.parametrize("what", ["correlation", "covariance"])
+def test_the_matrices_have_the_numbers_of_the_estimate(folder, estimate, what):
     import pandas as pd
 
-    parquet = pd.read_parquet(folder / "covariance.parquet").set_index("column")
+    parquet = pd.read_parquet(folder / f"{what}.parquet").set_index("column")
     assert list(parquet.columns) == list(parquet.index) == list(estimate.columns)
-    assert np.array_equal(parquet.to_numpy(), estimate.covariance)
-    with (folder / "covariance.csv").open(encoding="utf-8", newline="") as file:
+    assert np.array_equal(parquet.to_numpy(), getattr(estimate, what))
+    with (folder / f"{what}.csv").open(encoding="utf-8", newline="") as file:
         heading, *rows = csv.reader(file)
     assert heading[1:] == [row[0] for row in rows] == list(estimate.columns)
-    assert [[float(cell) for cell in row[1:]] for row in rows] == estimate.covariance.tolist()
+    assert [[float(cell) for cell in row[1:]] for row in rows] == getattr(estimate, what).tolist()
 
 
-def test_the_edges_are_those_of_the_estimate(folder, estimate):
-    with (folder / "edges.csv").open(encoding="utf-8", newline="") as file:
-        heading, *rows = csv.reader(file)
-    assert heading == ["first", "second", "value", "standard_error", "q_value", "estimate"]
-    edges = list(estimate.edges(0.01))
-    assert len(edges) >= 1
-    assert [(r[0], r[1], *map(float, r[2:5])) for r in rows] == [tuple(edge) for edge in edges]
-    frame = estimate.to_frame()
-    assert [float(r[5]) for r in rows] == [frame.loc[r[0], r[1]] for r in rows]
+def test_the_pairs_are_those_of_the_estimate(folder, estimate):
+    rows = read(folder / "pairs.csv")
+    assert len(rows) == estimate.n_pairs
+    names = {"correlation": "estimate"} | {
+        name: name for name in ("released", "standard_error", "q_value")
+    }
+    for row in rows:
+        pair = estimate[row["first"], row["second"]]
+        assert all(float(row[cell]) == getattr(pair, name) for name, cell in names.items())
+        assert (float(row["low"]), float(row["high"])) == pair.interval
+        assert row["told"] == str(pair.told).lower()
+        assert row["related"] == str(pair.q_value <= 0.01).lower()
+
+
+def test_the_related_pairs_are_the_list_at_the_rate(folder, estimate):
+    listed = {
+        (row["first"], row["second"])
+        for row in read(folder / "pairs.csv")
+        if row["related"] == "true"
+    }
+    edges = estimate.edges(0.01)
+    assert listed == set(zip(edges.first, edges.second, strict=True)) != set()
+
+
+def test_parquet_holds_what_csv_does(folder):
+    import pandas as pd
+
+    for table in ("pairs", "columns", "correlation", "covariance"):
+        parquet = pd.read_parquet(folder / f"{table}.parquet")
+        text = pd.read_csv(folder / f"{table}.csv")
+        # Its parser is off by the last digits now and then, and older ones by more of them.
+        pd.testing.assert_frame_equal(parquet, text, rtol=1e-12, atol=1e-15, check_dtype=False)
+
+
+def test_a_column_has_its_mean_and_deviation_with_errors(folder, estimate):
+    rows = read(folder / "columns.csv")
+    assert [row["column"] for row in rows] == list(estimate.columns)
+    assert [float(row["mean"]) for row in rows] == estimate.location.tolist()
+    deviations = [float(row["standard_deviation"]) for row in rows]
+    assert deviations == estimate.released_deviations.tolist()
+    assert all(float(row["mean_error"]) > 4000**-0.5 * 0.9 for row in rows)
+    assert all(0 < float(row["standard_deviation_error"]) < 0.2 for row in rows)
+    assert {(row["observed"], row["observed_error"]) for row in rows} == {("1.0", "0.0")}
+    assert {row["lower_limit"] for row in rows} == {""}
+
+
+def test_what_was_learned_of_a_column_is_in_its_table(tmp_path):
+    release = releases.uneven()
+    write_folder(release, estimate_of(release), tmp_path / "out")
+    rows = {row["column"]: row for row in read(tmp_path / "out" / "columns.csv")}
+    learned = release.learned
+    assert [float(row["lower_limit"]) for row in rows.values()] == learned.lower.tolist()
+    assert [float(row["beyond_limits"]) for row in rows.values()] == learned.beyond.tolist()
+    how = [rows["b"][fact] for fact in ("range", "center", "scale")]
+    assert how == ["stated", "learned", "learned"]
+
+
+@pytest.mark.parametrize("make", [releases.dense, releases.pairs, releases.uneven])
+def test_the_dictionary_has_every_file_and_every_column(make, tmp_path):
+    release = make()
+    card = write_folder(release, estimate_of(release), tmp_path / "out")
+    told = {name: note for note in describe_files(card) for name in note.name.split(", ")}
+    assert sorted(told) == sorted(file.name for file in (tmp_path / "out").iterdir())
+    text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    for table in ("pairs", "columns"):
+        with (tmp_path / "out" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+            heading = next(csv.reader(file))
+        assert list(told[f"{table}.csv"].columns) == heading
+        assert all(f"| `{name}` |" in text for name in heading)
+
+
+def test_nothing_is_called_a_covariance_that_is_a_correlation(tmp_path):
+    release = releases.pairs()
+    write_folder(release, release.estimate(), tmp_path / "out")
+    names = {file.name for file in (tmp_path / "out").iterdir()}
+    assert not {name for name in names if "covariance" in name}
+    assert "covariance" not in (tmp_path / "out" / "pairs.csv").read_text()
+    assert verify_folder(tmp_path / "out").holds
+
+
+def test_of_very_many_pairs_the_surest_are_listed(estimate, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_PAIRS", 3)
+    table = tables.pairs_table(estimate, 0.1)
+    assert len(table["first"]) == 3
+    assert table["q_value"].values.tolist() == sorted(estimate.pairs().q_value)[:3]
 
 
 def test_the_release_can_be_read_back(folder, estimate):
@@ -115,16 +205,14 @@ def test_a_column_may_be_called_column(tmp_path):
 def test_many_columns_are_written_as_a_list_of_entries(estimate, tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "MOST_COLUMNS", 3)
     for place, each in enumerate((estimate, releases.pairs().estimate())):
-        target = tmp_path / str(place)
-        target.mkdir()
-        tables.write_covariance(each, target)
-        with (target / "covariance.csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        rebuilt = np.zeros((5, 5))
-        for row in rows:
-            i, j = (each.columns.index(row[name]) for name in ("first", "second"))
-            rebuilt[i, j] = rebuilt[j, i] = float(row["covariance"])
-        assert np.array_equal(rebuilt, each.covariance)
+        for what in ("correlation", "covariance"):
+            write_table(tables.matrix_table(each, what), tmp_path / f"{what}{place}")
+            rows = read(tmp_path / f"{what}{place}.csv")
+            rebuilt = np.eye(5) if what == "correlation" else np.zeros((5, 5))
+            for row in rows:
+                i, j = (each.columns.index(row[name]) for name in ("first", "second"))
+                rebuilt[i, j] = rebuilt[j, i] = float(row[what])
+            assert np.allclose(rebuilt, getattr(each, what), rtol=1e-14, atol=0)
 
 
 def test_an_intact_folder_holds(folder):
@@ -142,8 +230,8 @@ def test_one_byte_more_is_found(folder, name):
 
 
 def test_a_missing_file_is_found(folder):
-    (folder / "edges.csv").unlink()
-    assert verify_folder(folder).problems == ("edges.csv is missing",)
+    (folder / "pairs.csv").unlink()
+    assert verify_folder(folder).problems == ("pairs.csv is missing",)
 
 
 def test_a_file_that_the_card_does_not_know_is_named(folder):
@@ -237,7 +325,8 @@ def test_without_jinja2_the_text_of_a_card_is_compared_by_digest_alone(folder, m
     assert found.holds
     assert "card.md" in found.checked
     assert "card.md" not in found.recomputed
-    assert found.notes == ("card.md was compared by digest alone: writing it needs jinja2",)
+    wanted = "README.md and card.md were compared by digest alone: writing them needs jinja2"
+    assert found.notes == (wanted,)
 
 
 def test_digests_of_files_change_nothing_else_of_a_card(estimate):

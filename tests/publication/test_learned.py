@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dpcov.publication import make_card
-from dpcov.publication.columns import MOST_ROWS, column_rows, in_digits_of, name_some, with_error
+from dpcov.publication.columns import MOST_ROWS, column_rows
+from dpcov.publication.numbers import in_digits_of, name_some, with_share_error
 from dpcov.releases.learned import Known
 from publication import releases
 from publication.releases import estimate_of
@@ -82,7 +83,7 @@ def test_the_sentences_have_the_limits_the_clipping_and_the_factor(make):
     release, card = made(make)
     clipping = release.learned.clipping
     assert "limited to the limits of their columns" in said(card)
-    assert with_error(clipping.share, clipping.share_error) in said(card)
+    assert with_share_error(clipping.share, clipping.share_error) in said(card)
     assert f"multiplied by {in_digits_of(release.factor_error, release.factor)} ±" in said(card)
 
 
@@ -97,7 +98,7 @@ def test_columns_of_which_nothing_was_seen_are_to_be_stated():
 def test_a_tail_is_cut_where_clearly_more_than_a_hundredth_lies_beyond():
     error = made(releases.learned)[0].learned.beyond_error
     beyond = np.array([0.0, 0.01 + 2 * error, 0.01 + 4 * error, -1.0, 0.009])
-    assert f"the limits of 'x2' ({with_error(beyond[2], error)}): tails are cut" in said(
+    assert f"the limits of 'x2' ({with_share_error(beyond[2], error)}): tails are cut" in said(
         card_with(beyond=beyond)
     )
     assert "tails are cut" not in said(card_with(beyond=np.zeros(5)))

@@ -15,10 +15,11 @@ from dpcov.errors import FolderError, LeftoverWarning
 from dpcov.publication import ownership, sign_folder, verify_folder, write_folder
 from dpcov.publication.keys import make_keys
 from dpcov.publication.leftovers import check_not_hidden
-from dpcov.publication.ownership import FILES, is_whole
+from dpcov.publication.ownership import is_whole
 from dpcov.publication.replacement import write_aside
 from dpcov.writing import locate_target, reserve
 from publication import releases
+from publication.releases import PLAIN_FILES
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
 
@@ -49,7 +50,7 @@ def which(folder):
 
 def replace(folder, prepared):
     with write_aside(folder, force=True) as aside:
-        for name in FILES:
+        for name in PLAIN_FILES:
             shutil.copy(prepared / "new" / name, aside.folder)
 
 
@@ -87,9 +88,9 @@ def a_changed_file(folder):
 
 def a_name_that_the_card_lacks(folder):
     card = json.loads((folder / "card.json").read_text())
-    del card["files"]["edges.csv"]
+    del card["files"]["pairs.csv"]
     (folder / "card.json").write_text(json.dumps(card))
-    return "edges.csv (not on the card)"
+    return "pairs.csv (not on the card)"
 
 
 def a_subfolder(folder):
@@ -101,17 +102,17 @@ def a_subfolder(folder):
 
 
 def a_folder_with_a_name_of_ours(folder):
-    (folder / "edges.csv").unlink()
-    (folder / "edges.csv").mkdir()
-    (folder / "edges.csv" / "dear").write_text("dear")
-    return "edges.csv (not a plain file)"
+    (folder / "pairs.csv").unlink()
+    (folder / "pairs.csv").mkdir()
+    (folder / "pairs.csv" / "dear").write_text("dear")
+    return "pairs.csv (not a plain file)"
 
 
 def a_link(folder):
     target = folder.with_name("elsewhere.csv")
-    (folder / "edges.csv").replace(target)
-    (folder / "edges.csv").symlink_to(target)
-    return "edges.csv (not a plain file)"
+    (folder / "pairs.csv").replace(target)
+    (folder / "pairs.csv").symlink_to(target)
+    return "pairs.csv (not a plain file)"
 
 
 def a_pipe_as_card(folder):
@@ -259,7 +260,7 @@ def test_a_replacement_that_is_stopped_halfway_is_undone(folder, monkeypatch, ho
 def test_a_complete_folder_that_cannot_get_its_name_is_kept_and_said(tmp_path, prepared):
     def write():
         with write_aside(tmp_path / "survey") as aside:
-            for name in FILES:
+            for name in PLAIN_FILES:
                 shutil.copy(prepared / "new" / name, aside.folder)
             (tmp_path / "survey").mkdir()
             (tmp_path / "survey" / "dear").write_text("dear")
@@ -275,7 +276,7 @@ def test_a_complete_folder_that_cannot_get_its_name_is_kept_and_said(tmp_path, p
 def test_a_file_that_comes_into_being_meanwhile_is_not_deleted(folder, prepared):
     def write():
         with write_aside(folder, force=True) as aside:
-            for name in FILES:
+            for name in PLAIN_FILES:
                 shutil.copy(prepared / "new" / name, aside.folder)
             (folder / "notes.txt").write_text("dear")
 
@@ -514,7 +515,7 @@ def signed(folder, tmp_path):
 def test_force_replaces_a_folder_that_was_signed(signed, prepared):
     replace(signed, prepared)
     assert which(signed) == "new"
-    assert sorted(FILES) == names_in(signed)
+    assert sorted(PLAIN_FILES) == names_in(signed)
 
 
 def test_a_signature_that_was_changed_is_not_replaced(signed, prepared):
@@ -558,15 +559,15 @@ def test_a_file_that_changes_after_the_old_folder_was_judged_is_kept(folder, pre
 
     def meanwhile(file):
         digest = sha256_of(file)
-        if file.parent.name.endswith(".old") and file.name == "edges.csv":
+        if file.parent.name.endswith(".old") and file.name == "pairs.csv":
             file.write_text("dear")
         return digest
 
     monkeypatch.setattr(ownership, "sha256_of", meanwhile)
-    with pytest.warns(LeftoverWarning, match=r"edges\.csv changed while"):
+    with pytest.warns(LeftoverWarning, match=r"pairs\.csv changed while"):
         replace(folder, prepared)
     (kept,) = folder.parent.glob(".survey.*.old")
-    assert (kept / "edges.csv").read_text() == "dear"
+    assert (kept / "pairs.csv").read_text() == "dear"
 
 
 def test_a_folder_that_cannot_be_deleted_is_said_with_the_reason(folder, prepared, monkeypatch):

@@ -83,7 +83,7 @@ def test_a_stated_key_demands_its_own_signature(place):
 def test_a_forger_cannot_change_a_word_under_a_signature(place, field):
     card = forger.read(place / "survey")
     card["identity"][field] = "1999-01-01"
-    forger.seal(place / "survey", card)
+    forger.seal_with_page(place / "survey", card)
     problems = verify_folder(place / "survey").problems
     assert problems == ("card.sig.json is not a valid signature of this card",)
 
@@ -265,8 +265,8 @@ def test_a_private_key_is_not_taken_for_a_public_one(place):
 
 
 def test_a_folder_that_does_not_hold_is_not_signed(place):
-    (place / "survey" / "edges.csv").write_text("first,second\n")
-    with pytest.raises(FolderError, match=r"not signed: edges\.csv was altered"):
+    (place / "survey" / "pairs.csv").write_text("first,second\n")
+    with pytest.raises(FolderError, match=r"not signed: pairs\.csv was altered"):
         sign_folder(place / "survey", key=place / "other.pem", signer="Me", force=True)
 
 

@@ -21,7 +21,7 @@ __all__ = ["spectrum"]
 _MOST_MARKS = 60
 
 
-def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
+def spectrum(estimate: AnyEstimate, ax: Axes | None = None, *, confidence: float = 0.95) -> Axes:
     """Draw the eigenvalues of an estimate, and of the release that it came from.
 
     The band is where the eigenvalues of the privacy noise would lie if there were nothing
@@ -36,6 +36,8 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
         What to draw.
     ax : matplotlib Axes, optional
         Where; the current axes by default.
+    confidence : float, default 0.95
+        Of the intervals of the eigenvalues that stand out: see `Estimate.eigenvalue_interval`.
 
     Returns
     -------
@@ -61,10 +63,27 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None) -> Axes:
         scaled = "" if estimate.release.units.is_plain else ",\ncolumns scaled as in the release"
         ax.set_ylabel(f"eigenvalue of the covariance{scaled}")
     _draw(ax, estimate.eigenvalues, "estimate", POSITIVE, "o")
+    _draw_intervals(ax, estimate, confidence)
     ax.set_xlabel("rank")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False)
     return ax
+
+
+def _draw_intervals(ax: Axes, estimate: AnyEstimate, confidence: float) -> None:
+    ends = estimate.eigenvalue_interval(confidence)
+    if ends is None or not len(ends[0]):
+        return
+    low, high = ends
+    ax.vlines(
+        np.arange(1, len(low) + 1),
+        low,
+        high,
+        color=GRAY,
+        linewidth=2.5,
+        alpha=0.8,
+        label=f"{100 * confidence:g} % interval",
+    )
 
 
 def _draw(

@@ -14,11 +14,15 @@ from dpcov.plot.look import (
     POSITIVE,
     axes_of_pairs,
     check_estimate,
+    related_pairs,
+    say,
     shown_name,
 )
-from dpcov.postprocess import AnyEstimate, TrustedPairs
+from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
 
-__all__ = ["intervals"]
+__all__ = ["draw_forest", "intervals", "name_rows"]
+
+Array = npt.NDArray[np.float64]
 
 
 def intervals(
@@ -28,8 +32,9 @@ def intervals(
     most: int = 25,
     fdr: float = 0.1,
     confidence: float = 0.95,
+    levels: bool = True,
 ) -> Axes:
-    """Draw the strongest of the trusted pairs with confidence intervals.
+    """Draw the strongest of the related pairs with confidence intervals.
 
     Parameters
     ----------
@@ -40,10 +45,12 @@ def intervals(
     most : int, default 25
         How many pairs to draw, at most.
     fdr : float, default 0.1
-        Which pairs are trusted: the expected share of false ones, at most.
+        Which pairs are related: the expected share of false ones, at most.
     confidence : float, default 0.95
         The probability that an interval covers its correlation. It is less for pairs that
         are on the list because noise made them large.
+    levels : bool, default True
+        Whether levels of categories are columns; if not, numbers alone are drawn.
 
     Returns
     -------
@@ -51,9 +58,9 @@ def intervals(
 
     Notes
     -----
-    Values are those of the release, not the shrunk ones. The covariance of an `Estimate`
-    and its interval are divided by the estimated standard deviations, whose own error is
-    not counted.
+    Values are those of the release, not the shrunk ones: see `dpcov.Pairs`. The largest comes
+    first. An arrow says that an interval reaches the end of what a correlation can be; pairs of
+    which the noise does not tell how strong they are are counted in the title.
 
     Examples
     --------
@@ -68,41 +75,65 @@ def intervals(
     """
     check_estimate(estimate)
     most = check_count("most", most, low=1)
-    pairs = estimate.trusted_pairs(fdr, confidence)
+    pairs = related_pairs(estimate, fdr, confidence, levels=levels)
     ax = axes_of_pairs(pairs, ax, fdr)
     if not len(pairs):
         return ax
+    if not pairs.told.any():
+        say(ax, f"{len(pairs):,} pairs are related; how strong\nis {TOO_NOISY}.")
+        return ax
     strongest = _strongest(pairs)[:most]
+    draw_forest(ax, pairs.released[strongest], pairs.low[strongest], pairs.high[strongest])
+    name_rows(
+        ax,
+        [
+            f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
+            f"{shown_name(estimate.columns[pairs.second[place]], 20)}"
+            for place in strongest
+        ],
+    )
+    ax.set_xlabel(f"correlation with {100 * confidence:g} % interval")
+    ax.set_title(_title(len(strongest), int(pairs.told.sum()), len(pairs)))
+    return ax
+
+
+def draw_forest(ax: Axes, values: Array, low: Array, high: Array, *, end: float = 1.0) -> None:
+    """Draw values with intervals, one below the other; arrows where they reach the end."""
     ax.axvline(0, color=GRAY, linewidth=0.8)
-    if max(np.abs(pairs.low[strongest]).max(), np.abs(pairs.high[strongest]).max()) >= 1:
-        for end in (-1, 1):  # noise led to the end of what a correlation can be
-            ax.axvline(end, color=GRAY, linewidth=0.8, linestyle=":")
-    for height, place in enumerate(strongest):
-        middle = pairs.correlation[place]
-        color = POSITIVE if middle > 0 else NEGATIVE
-        ax.plot([pairs.low[place], pairs.high[place]], [height] * 2, color=color, linewidth=1.6)
-        ax.plot([middle], [height], color=color, marker="o" if middle > 0 else "s", markersize=5)
-    names = [
-        f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
-        f"{shown_name(estimate.columns[pairs.second[place]], 20)}"
-        for place in strongest
-    ]
+    if max(np.abs(low).max(), np.abs(high).max()) >= end:
+        for side in (-end, end):  # noise led to the end of what is possible
+            ax.axvline(side, color=GRAY, linewidth=0.8, linestyle=":")
+    for height, (value, left, right) in enumerate(zip(values, low, high, strict=True)):
+        color = POSITIVE if value > 0 else NEGATIVE
+        ax.plot([left, right], [height] * 2, color=color, linewidth=1.6)
+        for place, marker in ((left, "<"), (right, ">")):
+            if abs(place) >= end:
+                ax.plot([place], [height], color=color, marker=marker, markersize=6)
+        ax.plot([value], [height], color=color, marker="o" if value > 0 else "s", markersize=5)
+
+
+def name_rows(ax: Axes, names: list[str]) -> None:
+    """Write the names of what is drawn, the first on top."""
     size = 9 if len(names) <= 12 else 7
     ax.set_yticks(range(len(names)), names, fontsize=size, **AS_WRITTEN)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"correlation with {100 * confidence:g} % interval")
-    if len(strongest) < len(pairs):
-        ax.set_title(f"the {len(strongest)} strongest of {len(pairs):,} related pairs")
-    return ax
 
 
-def _strongest(pairs: TrustedPairs) -> npt.NDArray[np.intp]:
-    """Return places, those first whose correlation is far from zero for sure.
+def _title(drawn: int, told: int, found: int) -> str:
+    noisy = f"\n{found - told:,} more: too noisy to tell how strong" if told < found else ""
+    if drawn == found:
+        return ""
+    if drawn < told:
+        return f"the {drawn} strongest of {told:,} related pairs{noisy}"
+    return f"{told:,} related pairs{noisy}"
 
-    By the end of the interval that is nearer to zero; noise can make a correlation as large as
-    it likes where columns hardly vary, and these come last.
+
+def _strongest(pairs: Pairs) -> npt.NDArray[np.intp]:
+    """Return the places of those whose strength is told, the largest first.
+
+    Noise can make a correlation as large as it likes where columns hardly vary: these are not
+    told.
     """
-    nearer = np.minimum(np.abs(pairs.low), np.abs(pairs.high))
-    impossible = pairs.low == pairs.high  # all of the interval lay beyond ±1
-    return np.lexsort((-np.abs(pairs.correlation), -nearer, impossible))
+    order = np.argsort(-np.abs(pairs.released), kind="stable")
+    return order[pairs.told[order]]

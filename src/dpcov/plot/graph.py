@@ -13,21 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from dpcov.parameters import check_count
-from dpcov.plot.layout import LETTER, Layout, lay_out
+from dpcov.plot.layout import LETTER, LINE, Layout, lay_out
 from dpcov.plot.look import (
     AS_WRITTEN,
     NEGATIVE,
     POSITIVE,
     axes_of_pairs,
     check_estimate,
+    related_pairs,
     shown_name,
     text_color,
 )
-from dpcov.postprocess import AnyEstimate, TrustedPairs
+from dpcov.postprocess import AnyEstimate, Pairs
 
 __all__ = ["network"]
 
-_MOST_NODES = 60
+_MOST_NODES = 40
+_ROOM_OF_LEGEND = 2.5  # lines of text below the names
 _MANY_NODES = 30
 _LONGEST, _LONGEST_OF_MANY = 20, 14  # letters of a name
 _SMALLEST, _LARGEST = 5.0, 9.0  # size of the font
@@ -39,9 +41,14 @@ _LOOKS: dict[bool, tuple[str, Any]] = {True: (POSITIVE, "-"), False: (NEGATIVE, 
 
 
 def network(
-    estimate: AnyEstimate, ax: Axes | None = None, *, fdr: float = 0.1, most: int = 120
+    estimate: AnyEstimate,
+    ax: Axes | None = None,
+    *,
+    fdr: float = 0.1,
+    most: int = 60,
+    levels: bool = True,
 ) -> Axes:
-    """Draw the pairs that can be trusted as a network.
+    """Draw the pairs that are related as a network.
 
     Columns that are in no pair are not drawn. Solid orange lines are positive
     correlations, dashed blue ones negative; the wider, the stronger.
@@ -54,9 +61,11 @@ def network(
         Where; the current axes by default.
     fdr : float, default 0.1
         The expected share of false pairs among all that are found, at most.
-    most : int, default 120
-        Draw no more pairs than this, the surest, and no more than 60 columns. The title
+    most : int, default 60
+        Draw no more pairs than this, the surest, and no more than 40 columns. The title
         says how many there are.
+    levels : bool, default True
+        Whether levels of categories are columns; if not, numbers alone are drawn.
 
     Returns
     -------
@@ -74,7 +83,7 @@ def network(
     """
     check_estimate(estimate)
     most = check_count("most", most, low=1)
-    pairs = estimate.trusted_pairs(fdr)
+    pairs = related_pairs(estimate, fdr, levels=levels)
     ax = axes_of_pairs(pairs, ax, fdr)
     if not len(pairs):
         return ax
@@ -87,7 +96,7 @@ def network(
     layout = lay_out(first, second, [len(name) for name in names])
     widest = _WIDEST if shown <= _MANY_PAIRS else _WIDEST_OF_MANY
     for place in range(shown):
-        correlation = float(pairs.correlation[place])
+        correlation = float(pairs.released[place])
         color, style = _LOOKS[correlation > 0]
         ax.plot(
             *layout.places[[first[place], second[place]]].T,
@@ -101,15 +110,15 @@ def network(
         layout.places[:, 0], layout.places[:, 1], s=16, color=text_color(), linewidth=0, zorder=2
     )
     ax.set_xlim(layout.low[0], layout.high[0])
-    ax.set_ylim(layout.low[1], layout.high[1])
+    ax.set_ylim(layout.low[1] - _ROOM_OF_LEGEND * LINE, layout.high[1])
     ax.set_aspect("equal")
     _write_names(ax, names, layout)
     ax.set_title(_title(shown, len(pairs)))
-    _add_legend(ax, pairs.correlation[:shown])
+    _add_legend(ax, pairs.released[:shown])
     return ax
 
 
-def _count_shown(pairs: TrustedPairs, most: int) -> int:
+def _count_shown(pairs: Pairs, most: int) -> int:
     """Return how many of the surest pairs can be read."""
     seen: set[int] = set()
     for place, ends in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
@@ -158,8 +167,7 @@ def _add_legend(ax: Axes, correlation: npt.NDArray[np.float64]) -> None:
     ]
     ax.legend(
         handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
+        loc="lower center",
         ncols=2,
         frameon=False,
         handlelength=3,

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from dpcov.errors import ParameterError
-from dpcov.postprocess import CovarianceEstimate, TrustedPairs
+from dpcov.postprocess import AnyEstimate, CovarianceEstimate, Pairs
+from dpcov.postprocess.estimate import Estimate
 
 __all__ = [
     "AS_WRITTEN",
@@ -24,6 +27,8 @@ __all__ = [
     "axes_of_pairs",
     "check_estimate",
     "find_axes",
+    "number_places",
+    "related_pairs",
     "say",
     "shown_name",
     "text_color",
@@ -84,12 +89,29 @@ def say(ax: Axes, words: str) -> None:
     )
 
 
-def axes_of_pairs(pairs: TrustedPairs, ax: Axes | None, fdr: float) -> Axes:
-    """Return the axes for the pairs that are trusted, with a sentence in them if there are none."""
+def axes_of_pairs(pairs: Pairs, ax: Axes | None, fdr: float) -> Axes:
+    """Return the axes for the related pairs, with a sentence in them if there are none."""
     ax = find_axes(ax)
     if not len(pairs):
         say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
     return ax
+
+
+def related_pairs(
+    estimate: AnyEstimate, fdr: float, confidence: float = 0.95, *, levels: bool = True
+) -> Pairs:
+    """Return the related pairs; without `levels`, those of numbers alone."""
+    pairs = estimate.edges(fdr, confidence=confidence).pairs
+    if levels:
+        return pairs
+    numbers = number_places(estimate)
+    return pairs.chosen(np.isin(pairs.first, numbers) & np.isin(pairs.second, numbers))
+
+
+def number_places(estimate: AnyEstimate) -> npt.NDArray[np.intp]:
+    """Return the places of the columns that are not levels of a category."""
+    levels = estimate.noise.is_level if isinstance(estimate, Estimate) else None
+    return np.arange(len(estimate.columns)) if levels is None else np.flatnonzero(~levels)
 
 
 def text_color() -> Any:

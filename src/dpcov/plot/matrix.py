@@ -14,7 +14,14 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from dpcov.parameters import check_choice, check_number
-from dpcov.plot.look import AS_WRITTEN, DIVERGING, check_estimate, find_axes, shown_name
+from dpcov.plot.look import (
+    AS_WRITTEN,
+    DIVERGING,
+    check_estimate,
+    find_axes,
+    number_places,
+    shown_name,
+)
 from dpcov.plot.order import block_order
 from dpcov.postprocess import AnyEstimate
 
@@ -35,6 +42,7 @@ def heatmap(
     *,
     order: str = "cluster",
     limit: float | None = None,
+    levels: bool = True,
 ) -> Axes:
     """Draw the correlations of an estimate.
 
@@ -45,10 +53,12 @@ def heatmap(
     ax : matplotlib Axes, optional
         Where; the current axes by default. The colour bar takes some of its room.
     order : {"cluster", "given"}
-        Related columns beside each other and those without relations last, or, if there
-        are more than 250 columns, not at all; or as in the table.
+        Columns that go together beside each other and those that the estimate sets to zero with all
+        others last, or, if there are more than 250 columns, not at all; or as in the table.
     limit : float, optional
         The correlation at the ends of the colour bar; by default the strongest, rounded up.
+    levels : bool, default True
+        Whether levels of categories are columns; if not, numbers alone are drawn.
 
     Returns
     -------
@@ -69,8 +79,12 @@ def heatmap(
     order = check_choice("order", order, ["cluster", "given"])
     if limit is not None:
         limit = check_number("limit", limit, low=0.0, high=1.0, open_high=False)
-    correlation = estimate.kept_correlations
-    size = len(estimate.columns)
+    correlation, names = estimate.kept_correlations, estimate.columns
+    if not levels:
+        chosen = number_places(estimate)
+        correlation = correlation[chosen][:, chosen]
+        names = tuple(names[place] for place in chosen)
+    size = len(names)
     places = _places(correlation) if order == "cluster" else np.arange(size)
     side = min(len(places), _MOST_DOTS)
     limit = limit or _round_limit(correlation.data)
@@ -86,17 +100,17 @@ def heatmap(
     bar.outline.set_visible(False)
     if bar.solids is not None:
         bar.solids.set_rasterized(True)  # 257 shapes would show their seams
-    _name_columns(ax, [estimate.columns[place] for place in places], size, side)
+    _name_columns(ax, [names[place] for place in places], size, side)
     if not correlation.nnz:
-        ax.set_title("no pair of columns stands out from the noise")
+        ax.set_title("the estimate keeps no pair of columns")
     return ax
 
 
 def _places(correlation: csr_array) -> npt.NDArray[np.intp]:
-    """Return the columns to draw, in order: of too many, those that are related to others."""
+    """Return the columns to draw, in order: of too many, those of which a pair is kept."""
     places = block_order(correlation)
-    n_related = int((np.diff(correlation.indptr) > 0).sum())
-    return places[:n_related] if n_related and len(places) > _MOST_DOTS else places
+    n_kept = int((np.diff(correlation.indptr) > 0).sum())
+    return places[:n_kept] if n_kept and len(places) > _MOST_DOTS else places
 
 
 def _dots(correlation: csr_array, places: npt.NDArray[np.intp], side: int) -> Array:
@@ -122,18 +136,19 @@ def _round_limit(values: Array) -> float:
 def _name_columns(ax: Axes, names: list[str], size: int, side: int) -> None:
     lines = []
     if len(names) < size:
-        lines = [f"{len(names):,} of {size:,} columns; the others are related to none"]
+        lines = [f"{len(names):,} of {size:,} columns; of the others no pair is kept"]
     elif size > _MOST_NAMES:
         lines = [f"{size:,} columns"]
     if side < len(names):
         lines.append(f"a dot is the strongest of about {(len(names) / side) ** 2:.0f} pairs")
+    step = math.ceil(len(names) / _MOST_NAMES)
+    if step > 1:
+        lines.append(f"one column in {step} is named")
     ax.set_xlabel("\n".join(lines))
-    if len(names) <= _MOST_NAMES:
-        shown = [shown_name(name, 20) for name in names]
-        font = 9 if len(names) <= 12 else 7 if len(names) <= 25 else 5
-        ax.set_xticks(range(len(names)), shown, rotation=90, fontsize=font, **AS_WRITTEN)
-        ax.set_yticks(range(len(names)), shown, fontsize=font, **AS_WRITTEN)
-        ax.tick_params(length=0)
-        return
-    ax.set_xticks([])
-    ax.set_yticks([])
+    named = range(0, len(names), step)
+    shown = [shown_name(names[place], 20) for place in named]
+    dots = [place * side / len(names) for place in named]
+    font = 9 if len(named) <= 12 else 7 if len(named) <= 25 else 5
+    ax.set_xticks(dots, shown, rotation=90, fontsize=font, **AS_WRITTEN)
+    ax.set_yticks(dots, shown, fontsize=font, **AS_WRITTEN)
+    ax.tick_params(length=0 if step == 1 else 2)

@@ -8,49 +8,56 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcov.plot.look import shown_name
-from dpcov.postprocess import AnyEstimate
-from dpcov.publication.findings import Findings
+from dpcov.multiplicity import count_pairs
+from dpcov.plot.look import number_places, shown_name
+from dpcov.postprocess import AnyEstimate, Pairs
+from dpcov.publication.card_findings import strongest_of
+from dpcov.publication.numbers import interval_text, percent
 
 __all__ = ["heatmap", "intervals", "network", "risk", "spectrum"]
 
 _NAMED = 3
 
 
-def heatmap(estimate: AnyEstimate, findings: Findings) -> str:
+def heatmap(estimate: AnyEstimate, *, levels: bool = True) -> str:
     """Say how many correlations are not zero, and between what they lie."""
-    values = estimate.kept_correlations.data
-    start = f"Heatmap of the estimated correlations of {findings.n_columns:,} columns"
+    kept, size, n_pairs = estimate.kept_correlations, len(estimate.columns), estimate.n_pairs
+    if not levels:
+        chosen = number_places(estimate)
+        kept, size, n_pairs = kept[chosen][:, chosen], len(chosen), count_pairs(len(chosen))
+    values, what = kept.data, "columns" if levels else "numbers"
+    start = f"Heatmap of the estimated correlations of {size:,} {what}"
     if not len(values):
         return f"{start}: all are zero."
     return (
-        f"{start}, related ones beside each other. {len(values) // 2:,} of {findings.n_pairs:,} "
-        f"pairs are not zero; they lie between {values.min():+.2f} and {values.max():+.2f}."
+        f"{start}, those that go together beside each other. {len(values) // 2:,} of "
+        f"{n_pairs:,} are not zero; they lie between {values.min():+.2f} and "
+        f"{values.max():+.2f}."
     )
 
 
-def network(findings: Findings) -> str:
+def network(related: Pairs) -> str:
     """Say how many pairs there are, and of which sign."""
-    positive = int((findings.pairs.correlation > 0).sum())
-    columns = len(np.union1d(findings.pairs.first, findings.pairs.second))
+    positive = int((related.released > 0).sum())
+    columns = len(np.union1d(related.first, related.second))
     return (
-        f"Network of related columns. {len(findings.pairs):,} pairs of {columns:,} columns were "
-        f"found, {positive:,} with a positive and {len(findings.pairs) - positive:,} with a "
+        f"Network of related columns. {len(related):,} pairs of {columns:,} columns were "
+        f"found, {positive:,} with a positive and {len(related) - positive:,} with a "
         "negative correlation; the surest are drawn."
     )
 
 
-def intervals(estimate: AnyEstimate, findings: Findings) -> str:
-    """Name the strongest pairs."""
-    pairs = findings.pairs
-    strongest = np.argsort(-np.abs(pairs.correlation), kind="stable")[:_NAMED]
-    named = [
-        f"{shown_name(estimate.columns[pairs.first[place]])} and "
-        f"{shown_name(estimate.columns[pairs.second[place]])} {pairs.correlation[place]:+.2f} "
-        f"({pairs.low[place]:+.2f} to {pairs.high[place]:+.2f})"
-        for place in strongest
-    ]
-    return f"Correlations with 95 % intervals. The strongest: {'; '.join(named)}."
+def intervals(related: Pairs) -> str:
+    """Name the strongest pairs, with the numbers that the page has elsewhere."""
+    named = []
+    for place in strongest_of(related)[:_NAMED]:
+        low, high = float(related.low[place]), float(related.high[place])
+        names = (
+            shown_name(related.columns[places[place]]) for places in (related.first, related.second)
+        )
+        named.append(f"{' and '.join(names)} {interval_text(low, high)}")
+    start = f"Correlations with {percent(related.confidence)} intervals."
+    return f"{start} The strongest: {'; '.join(named)}." if named else start
 
 
 def spectrum(estimate: AnyEstimate) -> str:

@@ -18,9 +18,12 @@ from importlib.resources import files as package_files
 from typing import Any
 
 from dpcov.errors import ParameterError
+from dpcov.ledger.receipt import Receipt
 from dpcov.parameters import check_number
 from dpcov.postprocess import AnyEstimate
 from dpcov.privacy import Neighbors
+from dpcov.publication.card_data import describe_data
+from dpcov.publication.card_findings import describe_related, describe_visibility
 from dpcov.publication.card_guarantee import describe_guarantee, known_limits
 from dpcov.publication.card_learned import describe_learned
 from dpcov.publication.card_mechanism import describe_mechanism, describe_reading, describe_released
@@ -41,7 +44,7 @@ __all__ = [
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 5
+CARD_VERSION = 7
 INFINITE = "infinite"
 """A threshold for which JSON has no number."""
 
@@ -56,6 +59,7 @@ def make_card(
     date: str | datetime.date | None = None,
     files: Mapping[str, str] | None = None,
     fdr: float | None = None,
+    receipt: Receipt | None = None,
 ) -> dict[str, Any]:
     """Return the card of a release and its estimate: values that JSON has.
 
@@ -72,7 +76,9 @@ def make_card(
     files : mapping of str to str, optional
         Names of files and their SHA-256 digests in hexadecimal digits.
     fdr : float, optional
-        The false discovery rate of the list of related pairs that is published with it.
+        The false discovery rate at which pairs count as related.
+    receipt : Receipt, optional
+        What the ledger that was charged says of it: `dpcov.Ledger.receipt`.
 
     Examples
     --------
@@ -94,9 +100,10 @@ def make_card(
         "format": CARD_FORMAT,
         "version": CARD_VERSION,
         "identity": identity | {"date": check_date(date)},
-        **_facts_of(estimate),
+        **_facts_of(estimate, receipt),
+        "ledger": None if receipt is None else receipt.to_card(),
         "estimate": _describe_estimate(estimate),
-        "edges": None if fdr is None else _describe_edges(estimate, fdr),
+        "related": None if fdr is None else describe_related(estimate, _checked_rate(fdr)),
         "files": {},
     }
     return with_files(card, files or {})
@@ -116,19 +123,19 @@ def _checked_text(field: str, text: object) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-def _facts_of(estimate: AnyEstimate) -> dict[str, Any]:
+def _facts_of(estimate: AnyEstimate, receipt: Receipt | None) -> dict[str, Any]:
     """Return the parts of a card that follow from the release, whatever estimate is made of it."""
     release = estimate.release
     local = release.provenance.calibrated_for.neighbors is Neighbors.LOCAL
     return {
         "guarantee": describe_guarantee(release),
         "model": "local" if local else "central",
-        "data": _describe_data(estimate),
+        "data": describe_data(estimate),
         "released": describe_released(release),
         "reading": describe_reading(release),
         "learned": describe_learned(release),
         "mechanism": describe_mechanism(release),
-        "known_limits": known_limits(release),
+        "known_limits": known_limits(release, charged=receipt is not None),
         "library": {
             "name": "dpcov",
             "version": release.provenance.version,
@@ -143,7 +150,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 5}
+    {'const': 7}
     """
     text = (
         package_files("dpcov.publication").joinpath("card_schema.json").read_text(encoding="utf-8")
@@ -169,31 +176,8 @@ def card_digest(card: Mapping[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(card_to_bytes(said)).hexdigest()}"
 
 
-def _describe_data(estimate: AnyEstimate) -> dict[str, Any]:
-    release = estimate.release
-    units, unknown = release.units, [None] * release.n_columns
-    vectors = {
-        "name": release.columns,
-        "center": units.center.tolist(),
-        "scale": units.scale.tolist(),
-        "mean": release.location.tolist() if release.has_mean else unknown,
-        "standard_deviation": unknown
-        if release.variances_are == "not released"
-        else estimate.released_deviations.tolist(),
-    }
-    return {
-        "n_rows": release.n_rows,
-        "n_terms": release.n_terms,
-        "n_columns": release.n_columns,
-        "columns": [
-            dict(zip(vectors, column, strict=True))
-            for column in zip(*vectors.values(), strict=True)
-        ],
-    }
-
-
 def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
-    chosen, detectable = estimate.chosen, estimate.smallest_detectable_correlation
+    chosen = estimate.chosen
     return {
         "rule": chosen.rule,
         # Infinite when nothing is kept, which JSON has no number for.
@@ -204,23 +188,9 @@ def _describe_estimate(estimate: AnyEstimate) -> dict[str, Any]:
         "pairs_kept": estimate.pairs_kept,
         "options": _options(estimate),
         "psd": estimate.psd,
-        # Above 1, none is.
-        "smallest_detectable_correlation": detectable if detectable <= 1 else None,
-        "detectable_in_words": _detectable_in_words(estimate),
+        **describe_visibility(estimate),
         "costs_privacy": False,
     }
-
-
-def _detectable_in_words(estimate: AnyEstimate) -> str:
-    smallest = estimate.smallest_detectable_correlation
-    if smallest > 1:
-        return "No correlation, however strong, would have stood out with probability one half."
-    middling = ", between two columns of middling variance"
-    return (
-        f"A correlation of {smallest:.2g} would have stood out with probability one half"
-        f"{middling if estimate.release.variances_are != 'not released' else ''}. Most that are "
-        "weaker stay unseen: a pair that is not listed may well be related."
-    )
 
 
 def _options(estimate: AnyEstimate) -> dict[str, Any] | None:
@@ -235,9 +205,8 @@ def _json_value(value: Any) -> Any:
     return float(value) if math.isfinite(value) else INFINITE
 
 
-def _describe_edges(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:
-    fdr = check_number("fdr", fdr, low=0.0, high=1.0)
-    return {"fdr": fdr, "number": len(estimate.edges(fdr))}
+def _checked_rate(fdr: float) -> float:
+    return check_number("fdr", fdr, low=0.0, high=1.0)
 
 
 def check_date(date: str | datetime.date | None) -> str:

@@ -11,13 +11,20 @@ from typing import Any
 
 from dpcov.privacy import ApproxDP, Approximate, Gaussian, Neighbors, Pure, PureDP
 from dpcov.privacy.accounting import events_rho
+from dpcov.privacy.promise import WEAK_EPSILON
 from dpcov.releases import AnyRelease
 
 __all__ = ["describe_guarantee", "known_limits"]
 
+_STRONG = 1.0  # up to here an epsilon is strong
 _FALSE_ALARM = 0.05
 _EXAMPLE = 0.01
 _UP = 1 + 2.0**-40  # what is printed as a bound is one
+
+_MEANING = (
+    "That is: whatever somebody concludes about one person, compared with what they would have "
+    "concluded had that person's data been others."
+)
 
 Made = ApproxDP | PureDP
 
@@ -41,6 +48,9 @@ def describe_guarantee(release: AnyRelease) -> dict[str, Any]:
         "rho": rho,
         "mu": math.sqrt(2 * rho) * _UP if rho is not None and only_gaussian else None,
         "factor": _factor_of(made),
+        "strength": _strength(made),
+        "warning": _warning(made) if holds else None,
+        "example": _example(made, holds=holds),
         "attack": _attack(made, holds=holds),
         "can_learn": _can_learn(made) if holds else [],
         "cannot_learn": _cannot_learn(made) if holds else [],
@@ -76,6 +86,37 @@ def _factor_of(made: Made) -> float | None:
     return math.exp(made.epsilon) * _UP if made.epsilon < 700 else None
 
 
+def _strength(made: Made) -> str:
+    """Say what an epsilon is worth: pages look as reassuring as it is."""
+    if made.epsilon <= _STRONG:
+        return "strong"
+    return "moderate" if made.epsilon <= WEAK_EPSILON else "weak"
+
+
+def _warning(made: Made) -> str | None:
+    if made.epsilon <= WEAK_EPSILON:
+        return None
+    factor = _factor_of(made)
+    odds = "" if factor is None else f", here by a factor of {_up(factor)}"
+    return (
+        f"ε = {made.epsilon:g} is a weak promise. The odds of a conclusion about one person may "
+        f"change by e^ε{odds}: do not treat these data as if nobody could be recognized in them."
+    )
+
+
+def _example(made: Made, *, holds: bool) -> dict[str, Any]:
+    factor, delta = _factor_of(made), _delta_of(made)
+    most = 1.0 if factor is None else min(1.0, (_EXAMPLE * factor + delta) * _UP)
+    shown = f"at most {_percent(most)}" if most < 1 else "any"
+    words = f"What had a chance of {_percent(_EXAMPLE)} has {shown}."
+    return {
+        "chance": _EXAMPLE,
+        "at_most": most,
+        "in_words": words if holds else None,
+        "meaning": _MEANING if holds else None,
+    }
+
+
 def _simulation(made: Made) -> str:
     return (
         "Whoever knows the seed can take the noise away and see the exact numbers. The noise has "
@@ -107,13 +148,9 @@ def _can_learn(made: Made) -> list[str]:
     factor, delta = _factor_of(made), _delta_of(made)
     stated = f"e^ε = {_up(factor)}" if factor is not None else f"e^{made.epsilon:g}"
     more = f", and a chance of δ = {delta:g} on top" if delta else ""
-    example = "any"
-    if factor is not None and _EXAMPLE * factor + delta < 1:
-        example = f"at most {_percent(_EXAMPLE * factor + delta)}"
     return [
         f"Whatever they conclude about somebody, they conclude it at most {stated} times as often "
-        f"as they would had that person's data been others{more}. What had a chance of "
-        f"{_percent(_EXAMPLE)} has {example}.",
+        f"as they would had that person's data been others{more}.",
         "What is true of people in general. That can be used against somebody who is not in the "
         "data at all.",
     ]
@@ -173,12 +210,16 @@ def _not_protected(release: AnyRelease, unit: str | None) -> list[str]:
     return items
 
 
-def known_limits(release: AnyRelease) -> list[str]:
-    """Return what a reader should know that no promise covers."""
+def known_limits(release: AnyRelease, *, charged: bool = False) -> list[str]:
+    """Return what a reader should know that no promise covers; `charged` to a ledger, or not."""
+    account = (
+        "the ledger that is named here keeps the account of those that were charged to it."
+        if charged
+        else "no account is kept of them."
+    )
     limits = [
         "Timing: how long the release took depends on the data and is not hidden.",
-        "Budgets add up: every other release about the same people costs again, and no account "
-        "is kept of them.",
+        f"Budgets add up: every other release about the same people costs again, and {account}",
         "Memory: the promise is about what is published, not about the machine that made it.",
         "The digests detect damage; they are not a signature.",
         "Intervals and q-values assume rows that are roughly Gaussian and rarely clipped.",

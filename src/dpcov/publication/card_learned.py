@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcov.publication.columns import in_digits_of, name_some, with_error
+from dpcov.publication.numbers import name_some, with_error, with_share_error
 from dpcov.releases import AnyRelease, Release
 from dpcov.releases.learned import Known, Learned
 
@@ -61,11 +61,11 @@ def _columns(release: Release, learned: Learned) -> list[dict[str, Any]]:
 
 def _in_words(release: Release, learned: Learned) -> list[str]:
     clipping, error = learned.clipping, release.factor_error
-    clipped = with_error(clipping.share, clipping.share_error)
-    factor = f"{in_digits_of(error, release.factor)} ± {in_digits_of(error, error)}"
+    clipped = with_share_error(clipping.share, clipping.share_error)
+    factor = with_error(release.factor, error)
     sentences = [
-        _LIMITED,
-        _what_was_learned(learned),
+        *([_LIMITED] if release.design.is_number.any() else []),
+        _what_was_learned(release, learned),
         f"{clipped} of the rows were longer than the row norm and were shortened to it. To make up "
         f"for that, all variances and covariances were multiplied by {factor}. Noise may bring a "
         "share below zero.",
@@ -73,26 +73,42 @@ def _in_words(release: Release, learned: Learned) -> list[str]:
     return sentences + _unseen(release, learned) + _rough(learned) + _cut(release, learned)
 
 
-def _what_was_learned(learned: Learned) -> str:
+def _what_was_learned(release: Release, learned: Learned) -> str:
+    is_number, steps = release.design.is_number, {event.name for event in release.events}
     known = {
         "range": learned.known_range,
         "center": learned.known_center,
         "scale": learned.known_scale,
     }
-    asked = {fact: int((codes != Known.STATED).sum()) for fact, codes in known.items()}
-    always = "the row norm, and how much lies beyond it and beyond the limits"
-    if not any(asked.values()):
-        return f"Centers and scales of all columns were stated. Learned and paid for: {always}."
+    asked = {fact: int((codes[is_number] != Known.STATED).sum()) for fact, codes in known.items()}
     parts = [
-        f"the {fact} of {number:,} column{'s' * (number > 1)}"
+        f"the {fact} of {_count(number, 'column', 'columns')}"
         for fact, number in asked.items()
         if number
     ]
-    return f"Learned and paid for: {', '.join(parts)}, {always}."
+    stated = "" if parts else "Centers and scales of all columns were stated. "
+    if not is_number.any():
+        stated = ""
+    if "levels" in steps:
+        number = _count(len(release.design.categories), "category", "categories")
+        parts.append(f"the shares of the levels of {number}")
+    if "observed" in steps:
+        number = _count(release.design.n_gaps, "column", "columns")
+        parts.append(f"how many cells are there in {number}")
+    if release.weights is not None:
+        parts.append("how much rows weigh")
+    beyond = " and beyond the limits" if is_number.any() else ""
+    parts.append(f"the row norm, and how much lies beyond it{beyond}")
+    return f"{stated}Learned and paid for: {', '.join(parts)}."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {many}"
 
 
 def _unseen(release: Release, learned: Learned) -> list[str]:
     unseen = (learned.known_range == Known.NOT_SEEN) | (learned.known_scale == Known.NOT_SEEN)
+    unseen &= release.design.is_number
     if not unseen.any():
         return []
     names = name_some(repr(release.columns[place]) for place in np.flatnonzero(unseen))
@@ -115,10 +131,12 @@ def _rough(learned: Learned) -> list[str]:
 
 def _cut(release: Release, learned: Learned) -> list[str]:
     cut = learned.beyond - _CLEARLY * learned.beyond_error > _MANY
+    cut &= release.design.is_number
     if not cut.any():
         return []
+    error = learned.beyond_error
     names = name_some(
-        f"{release.columns[place]!r} ({with_error(learned.beyond[place], learned.beyond_error)})"
+        f"{release.columns[place]!r} ({with_share_error(learned.beyond[place], error)})"
         for place in np.flatnonzero(cut)
     )
     return [

@@ -1,7 +1,8 @@
-"""The release card in plain language, as Markdown: ``templates/card.md.j2``.
+"""The release card and the folder's data dictionary in plain language, as Markdown.
 
-Owns how text becomes Markdown. It is made from the card alone, so that both say the same.
-Names and descriptions are untrusted text: whatever the template prints is escaped.
+Owns how text becomes Markdown; the words are in ``templates``. Both are made from the card alone,
+so that all say the same. Names and descriptions are untrusted text: whatever a template prints
+is escaped.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from functools import cache
 from typing import Any
 
 from dpcov.errors import MissingExtraError
-from dpcov.multiplicity import count_pairs
-from dpcov.publication.columns import HEADINGS, column_rows
+from dpcov.publication.citation import cite
+from dpcov.publication.columns import HEADINGS, category_rows, column_rows, has_gaps, n_numbers
+from dpcov.publication.dictionary import describe_files
 
-__all__ = ["card_to_markdown"]
+__all__ = ["card_to_markdown", "readme_to_markdown"]
 
+_MOST_LEVELS = 40  # of a category, in a line
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
 
 
@@ -38,18 +41,29 @@ def card_to_markdown(card: Mapping[str, Any]) -> str:
     # Four answers
     """
     paragraphs = card["identity"]["description"].split("\n\n")
-    text: str = _template().render(
+    text: str = _template("card.md.j2").render(
         card=card,
         paragraphs=[part for part in paragraphs if _plain(part)],
         columns=column_rows(card),
+        categories=category_rows(card, most_levels=_MOST_LEVELS),
+        has_gaps=has_gaps(card),
+        n_numbers=n_numbers(card),
         headings=HEADINGS,
-        n_pairs=count_pairs(card["data"]["n_columns"]),
+        citation=cite(card),
+    )
+    return text
+
+
+def readme_to_markdown(card: Mapping[str, Any]) -> str:
+    """Return what each file of a card's folder is, and each column in it."""
+    text: str = _template("readme.md.j2").render(
+        card=card, files=describe_files(card), citation=cite(card)
     )
     return text
 
 
 @cache
-def _template() -> Any:
+def _template(name: str) -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError:
@@ -58,14 +72,20 @@ def _template() -> Any:
         ) from None
     environment = Environment(  # noqa: S701  # not HTML: finalize escapes, for Markdown
         loader=PackageLoader("dpcov.publication"),
-        finalize=lambda value: _plain(str(value)),
+        finalize=lambda value: value if isinstance(value, _AsWritten) else _plain(str(value)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"sentence": _sentence, "shown": _shown}
-    return environment.get_template("card.md.j2")
+    environment.filters |= {"sentence": _sentence, "shown": _shown, "as_written": _AsWritten}
+    return environment.get_template(name)
+
+
+class _AsWritten(str):
+    """Words of dpcov's own, in which Markdown is meant."""
+
+    __slots__ = ()
 
 
 def _shown(text: str) -> str:

@@ -1,39 +1,41 @@
-"""What a card says of its columns, as text: limits, what lies beyond them, mean and spread.
+"""What a card says of its columns, as text: limits, what lies beyond them, mean and spread; shares.
 
-Owns how these numbers are written: the card's sentences, ``card.md``, the page and the terminal
-show them alike. A view of the card: nothing is computed here. Names are untrusted text.
+Owns two tables, of numbers and of categories: ``card.md``, the page and the terminal show them
+alike. A category is one line. A view of the card: nothing
+is computed here. Names are untrusted text.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from dpcov.publication.numbers import in_digits_of, with_error, with_share_error
 
 __all__ = [
     "HEADINGS",
     "MOST_ROWS",
+    "CategoryRow",
     "ColumnRow",
+    "category_rows",
     "column_rows",
-    "in_digits_of",
-    "name_some",
-    "with_error",
+    "has_gaps",
+    "n_numbers",
 ]
 
 MOST_ROWS = 200
-"""Of a table for readers; ``card.json`` has them all."""
+"""Of a table for readers; ``columns.csv`` has them all."""
 HEADINGS = {
+    "mean": "mean ± se",
+    "deviation": "std. deviation ± se",
+    "observed": "observed",
     "limits": "limits",
     "beyond": "cells beyond",
-    "mean": "mean",
-    "deviation": "std. deviation",
     "known": "range, center, scale",
 }
 """What the columns of the table are called after the name."""
 _FACTS = ("range", "center", "scale")
-_MOST_DIGITS = 6
-_LARGEST = 1e9  # that is written out
 
 
 @dataclass(frozen=True)
@@ -44,33 +46,95 @@ class ColumnRow:
     cells: dict[str, str]
 
 
+@dataclass(frozen=True)
+class CategoryRow:
+    """A category: its levels with their shares, and the share of its cells that are there."""
+
+    name: str
+    levels: list[tuple[str, str]]
+    n_levels: int
+    observed: str
+    brief: list[tuple[str, str]]
+    """The same without errors, of which the largest is `error`."""
+    error: str
+
+
 def column_rows(card: Mapping[str, Any], most: int = MOST_ROWS) -> list[ColumnRow]:
-    """Return the table of columns, or nothing if the card knows nothing of them."""
-    columns, learned = card["data"]["columns"][:most], card["learned"]
-    found = [{} for _ in columns] if learned is None else learned["columns"][:most]
+    """Return the table of numbers, or nothing if the card knows nothing of them."""
+    columns, learned = card["data"]["columns"], card["learned"]
+    found = [{} for _ in columns] if learned is None else learned["columns"]
     error = None if learned is None else learned["beyond_error"]
-    cells = [_cells(*facts, error) for facts in zip(columns, found, strict=True)]
+    numbers = [pair for pair in zip(columns, found, strict=True) if pair[0]["level"] is None]
+    cells = [_cells(*facts, error) for facts in numbers[:most]]
+    if not has_gaps(card):
+        cells = [line | {"observed": ""} for line in cells]
     # A heading without a text in any line is left out.
     shown = [heading for heading in HEADINGS if any(line[heading] for line in cells)]
     if not shown:
         return []
     return [
         ColumnRow(column["name"], {heading: line[heading] for heading in shown})
-        for column, line in zip(columns, cells, strict=True)
+        for (column, _), line in zip(numbers, cells, strict=False)
     ]
+
+
+def category_rows(
+    card: Mapping[str, Any], most: int = MOST_ROWS, *, most_levels: int = MOST_ROWS
+) -> list[CategoryRow]:
+    """Return the table of categories, each with its first levels."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for column in card["data"]["columns"]:
+        if column["level"] is not None:
+            groups.setdefault(column["column"], []).append(column)
+    return [
+        CategoryRow(
+            name,
+            [(column["level"], _share(column)) for column in columns[:most_levels]],
+            len(columns),
+            _observed(columns[0]) if has_gaps(card) else "",
+            [(column["level"], _brief_share(column)) for column in columns[:most_levels]],
+            _largest_error(columns),
+        )
+        for name, columns in list(groups.items())[:most]
+    ]
+
+
+def has_gaps(card: Mapping[str, Any]) -> bool:
+    """Return whether missing cells were counted and seen in any column."""
+    return any(column["observed"] not in (None, 1) for column in card["data"]["columns"])
+
+
+def n_numbers(card: Mapping[str, Any]) -> int:
+    """Return how many columns of the table are numbers."""
+    return int(card["data"]["n_columns"] - card["data"]["n_categories"])
+
+
+def _brief_share(column: Mapping[str, Any]) -> str:
+    if column["mean"] is None:
+        return ""
+    return f"{in_digits_of(100 * column['mean_error'], 100 * column['mean'])} %"
+
+
+def _largest_error(columns: list[Mapping[str, Any]]) -> str:
+    if columns[0]["mean_error"] is None:
+        return ""
+    error = 100 * max(column["mean_error"] for column in columns)
+    return in_digits_of(error, error)
+
+
+def _share(column: Mapping[str, Any]) -> str:
+    if column["mean"] is None:
+        return ""
+    return with_share_error(column["mean"], column["mean_error"])
 
 
 def _cells(
     column: Mapping[str, Any], learned: Mapping[str, Any], error: float | None
 ) -> dict[str, str]:
-    mean, deviation = column["mean"], column["standard_deviation"]
-    step = (deviation or column["scale"]) / 10
-    cells = {
-        "limits": "",
-        "beyond": "",
-        "mean": "" if mean is None else in_digits_of(step, mean),
-        "deviation": "" if deviation is None else in_digits_of(step, deviation),
-        "known": "",
+    cells = dict.fromkeys(HEADINGS, "") | {
+        "mean": _number(column, "mean"),
+        "deviation": _number(column, "standard_deviation"),
+        "observed": _observed(column),
     }
     if not learned or error is None:
         return cells
@@ -78,9 +142,24 @@ def _cells(
     ends = (in_digits_of((upper - lower) / 100, end) for end in (lower, upper))
     return cells | {
         "limits": " to ".join(ends),
-        "beyond": with_error(learned["beyond"], error),
+        "beyond": with_share_error(learned["beyond"], error),
         "known": _known(learned),
     }
+
+
+def _number(column: Mapping[str, Any], name: str) -> str:
+    value, error = column[name], column[f"{name}_error"]
+    if value is None:
+        return ""
+    return with_error(value, error) if error else f"{value:.6g}"
+
+
+def _observed(column: Mapping[str, Any]) -> str:
+    """Say which share of the cells is there, where some may be missing."""
+    share, error = column["observed"], column["observed_error"]
+    if share is None or not error:
+        return "" if share in (None, 1) else f"{100 * share:g} %"
+    return with_share_error(share, error)
 
 
 def _known(learned: Mapping[str, Any]) -> str:
@@ -93,38 +172,3 @@ def _known(learned: Mapping[str, Any]) -> str:
         for state in dict.fromkeys(how.values())
     )
     return "; ".join(f"{', '.join(facts)} {state}" for state, facts in groups)
-
-
-def with_error(share: float, error: float) -> str:
-    """Write a noisy share and the sd of its noise, in percent.
-
-    Examples
-    --------
-    >>> with_error(0.0312, 0.0021)
-    '3.12 ± 0.21 %'
-    """
-    return f"{in_digits_of(100 * error, 100 * share)} ± {in_digits_of(100 * error, 100 * error)} %"
-
-
-def in_digits_of(step: float, number: float) -> str:
-    """Write a number to two digits of a step.
-
-    Examples
-    --------
-    >>> in_digits_of(0.1, 3.14159), in_digits_of(400, 12345.6), in_digits_of(1e-9, 3.14159)
-    ('3.14', '12,350', '3.142')
-    """
-    decimals = 1 - math.floor(math.log10(step)) if step > 0 else _MOST_DIGITS + 1
-    if decimals > _MOST_DIGITS or abs(number) >= _LARGEST:
-        return f"{number:.4g}"
-    rounded = round(number, decimals) + 0.0  # not -0
-    return f"{rounded:,.{max(decimals, 0)}f}"
-
-
-def name_some(names: Iterable[str], most: int = 10) -> str:
-    """Return some names, and how many more there are."""
-    listed = list(names)
-    more = len(listed) - most
-    if more > 0:
-        return f"{', '.join(listed[:most])} and {more:,} more"
-    return " and ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))

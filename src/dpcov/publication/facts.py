@@ -5,10 +5,12 @@ Owns the labels. A view of the card: nothing is computed here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpcov.privacy import event_from_dict
+from dpcov.publication.numbers import quoted
 
 __all__ = ["Fact", "provenance", "what_was_released"]
 
@@ -32,7 +34,13 @@ _CENTER = {
     "learned": "learned and paid for",
     "differences": "none needed: differences of rows",
 }
-_MISSING = {"refuse": "refused", "center": "read as the center"}
+_MISSING = {
+    "pairwise": "each pair by the rows in which both are there",
+    "refuse": "refused",
+    "center": "read as the center",
+}
+_POWERS = {"covariance": 2, "variance": 2, "mean": 1}
+"""How many scales a noise in working units is multiplied by."""
 _CONSTANTS = {
     "max_pairs": "pairs asked for",
     "mean_constant": "constant of each row, on the grid",
@@ -45,10 +53,12 @@ def what_was_released(card: Mapping[str, Any]) -> list[Fact]:
     several = card["guarantee"]["privacy_unit"]["rows_per_unit"] > 1
     facts = [
         ("rows" if several else "people (rows)", f"{data['n_rows']:,}"),
-        ("columns", f"{data['n_columns']:,}"),
+        ("columns", _columns(data)),
         ("released", released["in_words"]),
     ]
-    if data["n_terms"] != data["n_rows"]:
+    if data["weights"] is not None:
+        facts.append(("weights", data["weights"]["in_words"]))
+    elif data["n_terms"] != data["n_rows"]:
         facts.append(("terms in each average", f"{data['n_terms']:,}"))
     if released["variances"] in _VARIANCES:
         facts.append(("variances", _VARIANCES[released["variances"]]))
@@ -56,10 +66,42 @@ def what_was_released(card: Mapping[str, Any]) -> list[Fact]:
         facts.append(("units", _SCALED[reading["scales"]]))
     facts += _clipping(reading)
     facts += [
-        (f"noise of a {noise['of']}", f"{noise['law']}, {noise['measure']} {noise['value']:.3g}")
+        (f"noise of a {noise['of']}", _noise(noise, data["columns"]))
         for noise in card["mechanism"]["noise"]
     ]
     return facts
+
+
+def _columns(data: Mapping[str, Any]) -> str:
+    levels = sum(column["level"] is not None for column in data["columns"])
+    if not levels:
+        return f"{data['n_columns']:,}"
+    return (
+        f"{data['n_columns']:,}, of which categories {data['n_categories']:,} ({levels:,} levels)"
+    )
+
+
+def _noise(noise: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> str:
+    """Say how large a noise is, in the columns' own units too if it was added in others."""
+    said = f"{noise['law']}, {noise['measure']} {noise['value']:.3g}"
+    power = _POWERS.get(noise["of"], 0)
+    if noise["units"] != "working" or not power:
+        return said
+    # Shares have no unit of their own, unless there is nothing else.
+    numbers = [column for column in columns if column["level"] is None]
+    columns = numbers or columns
+    by_scale = sorted(columns, key=lambda column: float(column["scale"]))
+    apart = power == 2 and noise["of"] == "covariance" and len(columns) > 1
+    ends = (by_scale[:2], by_scale[-2:]) if apart else (by_scale[:1], by_scale[-1:])
+    return (
+        f"{said} in working units; in own units {' to '.join(_own(noise, power, e) for e in ends)}"
+    )
+
+
+def _own(noise: Mapping[str, Any], power: int, columns: Sequence[Mapping[str, Any]]) -> str:
+    scales = [float(column["scale"]) for column in columns] * (power // len(columns))
+    names = " and ".join(quoted(column["name"]) for column in columns)
+    return f"{noise['value'] * math.prod(scales):.3g} ({names})"
 
 
 def _clipping(reading: Mapping[str, Any]) -> list[Fact]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError
+from dpcov.publication.series import MOST_PAIRS
 
 __all__ = ["most_bytes", "read_bounded"]
 
@@ -39,7 +40,7 @@ def most_bytes(card: Mapping[str, Any]) -> dict[str, int]:
     Examples
     --------
     >>> card = {"identity": {}, "data": {"columns": [{"name": "age"}, {"name": "income"}]}}
-    >>> most_bytes(card)["edges.csv"] < 2_000_000
+    >>> most_bytes(card)["pairs.csv"] < 2_000_000
     True
     """
     columns = card["data"].get("columns")
@@ -49,12 +50,27 @@ def most_bytes(card: Mapping[str, Any]) -> dict[str, int]:
     # A letter may be six in JSON, twelve beyond 16 bits; and two, for CSV, that is quoted.
     letters = 12 * sum(map(len, names)) + 12 * size
     said = 12 * sum(len(str(word)) for word in card["identity"].values())
-    table = _MARGIN + (size + 1) * (letters + _NUMBER * (size + 1))
+    matrix = _MARGIN + (size + 1) * (letters + _NUMBER * (size + 1))
+    n_pairs = min(size * size // 2, MOST_PAIRS)
+    longest = max(map(len, names), default=0)
+    in_pairs = min(size * letters, 24 * n_pairs * (longest + 1))
+    sizes = {
+        "columns": _MARGIN + 2 * letters + 20 * _NUMBER * size,
+        "pairs": _MARGIN + in_pairs + 12 * _NUMBER * n_pairs,
+        "correlation": matrix,
+        "covariance": matrix,
+        "categories": _MARGIN + 2 * letters + 8 * _NUMBER * size,
+    }
+    # Of each two columns at most one line of numbers, with their names and levels.
+    crossed = _MARGIN + 4 * size * letters + 12 * _NUMBER * min(2 * size * size, MOST_PAIRS)
+    sizes |= dict.fromkeys(("associations", "group_means", "gaps"), crossed)
+    text = _MARGIN + 64 * (letters + said + 100 * size)
     return {
-        "card.md": _MARGIN + 64 * (letters + said + 100 * size),
-        "covariance.csv": table,
-        "covariance.parquet": table + 1024 * size,
-        "edges.csv": _MARGIN + size * (letters + 2 * _NUMBER * size),
-        "release.npz": _MARGIN + letters + 100 * size + 12 * size**2,
+        **{f"{table}.csv": most for table, most in sizes.items()},
+        **{f"{table}.parquet": most + 1024 * size for table, most in sizes.items()},
+        "README.md": text,
+        "card.md": text,
+        # Moments of cells, and of which of them are there.
+        "release.npz": _MARGIN + letters + 200 * size + 12 * (2 * size) ** 2,
         "page.html": _PAGE + 64 * (letters + said + 100 * size),
     }

@@ -1,100 +1,102 @@
-"""What was found, as numbers and names that are ready to be written.
+"""The pairs of a folder's table, as text that is ready to be shown.
 
-Owns the table of pairs. Names are untrusted: they are made printable here and escaped by
-the template.
+Owns how a line of the table looks on the page and in the terminal. Names are untrusted: who shows
+them makes them printable.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from dpcov.plot.look import shown_name
-from dpcov.postprocess import AnyEstimate, TrustedPairs
+from dpcov.postprocess import TOO_NOISY
+from dpcov.publication.numbers import (
+    correlation_text,
+    in_digits_of,
+    interval_text,
+    probability_text,
+)
+from dpcov.publication.series import Table
 
-__all__ = ["Findings", "PairRow", "find"]
-
-_MOST_ROWS = 200
-_LONGEST_NAME = 60
+__all__ = ["PairRow", "pair_row", "pair_rows", "related_lines", "table_lines"]
 
 
 @dataclass(frozen=True)
 class PairRow:
-    """One line of the table, as text."""
-
-    first: str
-    second: str
-    value: str
-    standard_error: str
-    correlation: str
-    q_value: str
-
-
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """What a page says of an estimate.
+    """One line of the table.
 
     Parameters
     ----------
-    n_columns, n_pairs : int
-        How many columns there are, and pairs of them.
-    fdr : float
-        The false discovery rate of the list.
-    pairs : TrustedPairs
-        All pairs that can be trusted, in units of correlation.
-    rows : tuple of PairRow
-        The surest of them.
-    quantity : {"covariance", "correlation"}
-        What the values of the rows are.
+    first, second : str
+        The columns.
+    correlation, interval : str
+        As released; or that it is too noisy to tell, and nothing.
+    estimate : str
+        That of the estimate.
+    q_value : str
+        The smallest false discovery rate at which it is related.
+    related : bool
+        Whether it is.
+    size, estimated_size, q : float
+        What a reader sorts by: the sizes of both, and the q-value.
+    covariance, covariance_error : str
+        As released, in the columns' own units; empty without variances.
     """
 
-    n_columns: int
-    n_pairs: int
-    fdr: float
-    pairs: TrustedPairs
-    rows: tuple[PairRow, ...]
-    quantity: str
+    first: str
+    second: str
+    correlation: str
+    interval: str
+    estimate: str
+    q_value: str
+    related: bool
+    size: float
+    estimated_size: float
+    q: float
+    covariance: str
+    covariance_error: str
 
-    @property
-    def at_one(self) -> bool:
-        """Whether noise led a released correlation to ±1 or beyond."""
-        return bool((abs(self.pairs.correlation) == 1).any())
+
+def pair_rows(table: Table, most: int, *, related_only: bool = False) -> list[PairRow]:
+    """Return the first pairs of a table, as text; where it has levels, those of numbers."""
+    lines = [line for line in table_lines(table) if not line.get("with_level")]
+    if related_only:
+        lines = [line for line in lines if line["related"]]
+    return [pair_row(line) for line in lines[:most]]
 
 
-def find(estimate: AnyEstimate, fdr: float) -> Findings:
-    """Return what can be said of an estimate at a false discovery rate."""
-    pairs, edges = estimate.trusted_pairs(fdr), estimate.edges(fdr)
-    rows = tuple(
-        PairRow(
-            first=shown_name(edge.first, _LONGEST_NAME),
-            second=shown_name(edge.second, _LONGEST_NAME),
-            value=_to_two_digits_of(edge.standard_error, edge.value, "+"),
-            standard_error=_to_two_digits_of(edge.standard_error, edge.standard_error),
-            correlation=f"{correlation:+.3f}",
-            q_value=_small(edge.q_value),
-        )
-        for edge, correlation, _ in zip(edges, pairs.correlation, range(_MOST_ROWS), strict=False)
+def related_lines(table: Table) -> list[dict[str, Any]]:
+    """Return the related pairs as lines of their table, for machines."""
+    return [line for line in table_lines(table) if line["related"]]
+
+
+def table_lines(table: Table) -> list[dict[str, Any]]:
+    """Return a table line by line."""
+    columns = [
+        values if isinstance(values, list) else values.tolist()
+        for values in (series.values for series in table.values())
+    ]
+    return [dict(zip(table, line, strict=True)) for line in zip(*columns, strict=True)]
+
+
+def pair_row(cells: dict[str, Any]) -> PairRow:
+    """Return one line of a table of pairs, as text."""
+    low, high = cells["low"], cells["high"]
+    width, told = high - low, cells["told"]
+    released, estimate = cells["released"], cells["estimate"]
+    value, error = cells.get("released_covariance", 0.0), cells.get("covariance_error", 0.0)
+    return PairRow(
+        first=cells["first"],
+        second=cells["second"],
+        correlation=correlation_text(released, width) if told else TOO_NOISY,
+        interval=interval_text(low, high) if told else "",
+        estimate=correlation_text(estimate, width),
+        q_value=probability_text(cells["q_value"]),
+        related=cells["related"],
+        size=abs(released) if told else math.nan,
+        estimated_size=abs(estimate),
+        q=cells["q_value"],
+        covariance=in_digits_of(error, value) if error else "",
+        covariance_error=in_digits_of(error, error) if error else "",
     )
-    correlations_only = estimate.release.variances_are == "not released"
-    return Findings(
-        n_columns=len(estimate.columns),
-        n_pairs=estimate.n_pairs,
-        fdr=fdr,
-        pairs=pairs,
-        rows=rows,
-        quantity="correlation" if correlations_only else "covariance",
-    )
-
-
-def _to_two_digits_of(error: float, number: float, sign: str = "") -> str:
-    """Write a number as far as its standard error says that its digits mean something."""
-    decimals = 1 - math.floor(math.log10(error))
-    if not 0 <= decimals <= 6:
-        return f"{number:{sign}.4g}"
-    return f"{number:{sign}.{decimals}f}"
-
-
-def _small(probability: float) -> str:
-    if probability < 1e-99:
-        return "< 1e-99"
-    return f"{probability:.1e}" if probability < 1e-3 else f"{probability:.2g}"

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import datetime
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dpcov.errors import MissingExtraError
+from dpcov.ledger.ledger import Ledger
+from dpcov.ledger.receipt import Receipt
 from dpcov.parameters import check_number
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication.card import card_to_json, make_card, with_files
-from dpcov.publication.card_text import card_to_markdown
+from dpcov.publication.card_file import CARD_FILE, sha256_of
+from dpcov.publication.card_text import card_to_markdown, readme_to_markdown
+from dpcov.publication.folder_files import PAGE_FILE, RELEASE_FILE
 from dpcov.publication.replacement import write_aside
-from dpcov.publication.tables import write_covariance, write_edges
-from dpcov.publication.verification import CARD_FILE, RELEASE_FILE, sha256_of
+from dpcov.publication.table_files import write_table
+from dpcov.publication.tables import tables_of
 from dpcov.releases import AnyRelease
 
 __all__ = ["Identity", "check_extras", "fill_folder", "write_folder"]
@@ -36,6 +40,7 @@ class Identity:
     curator: str = ""
     description: str = ""
     date: str | datetime.date | None = None
+    receipt: Receipt | None = None
 
 
 def write_folder(
@@ -49,11 +54,14 @@ def write_folder(
     date: str | datetime.date | None = None,
     fdr: float = 0.1,
     force: bool = False,
+    ledger: Ledger | None = None,
 ) -> dict[str, Any]:
     """Write everything that there is to publish into a new folder.
 
-    ``release.npz``, ``covariance.parquet`` and ``.csv``, ``edges.csv``, ``card.json``,
-    ``card.md``, ``page.html``. Costs no privacy.
+    ``release.npz``; the tables ``pairs``, ``columns``, ``correlation`` and ``covariance``, and
+    where there are categories or missing cells also ``categories``, ``associations``,
+    ``group_means`` and ``gaps``, as ``.csv`` and ``.parquet``; ``README.md``, which says what
+    stands in them; ``card.json``, ``card.md`` and ``page.html``. Costs no privacy.
 
     Parameters
     ----------
@@ -66,10 +74,13 @@ def write_folder(
     name, curator, description, date
         See `make_card`.
     fdr : float, default 0.1
-        The expected share of false pairs in ``edges.csv`` and on the page, at most.
+        The expected share of false ones among the pairs that count as related, at most.
     force : bool, default False
         Replace a folder that this function wrote before. One that holds any other file, or
         one that was changed since, is never replaced.
+    ledger : Ledger, optional
+        The ledger that was charged: the card says which release about these people it is, and
+        what they promise together.
 
     Returns
     -------
@@ -97,7 +108,7 @@ def write_folder(
     check_extras()
     identity = Identity(name, curator, description, date)
     with write_aside(path, force=force) as aside:
-        return fill_folder(aside.folder, release, estimate, identity, fdr=fdr)
+        return fill_folder(aside.folder, release, estimate, identity, fdr=fdr, ledger=ledger)
 
 
 def check_extras() -> None:
@@ -117,18 +128,25 @@ def fill_folder(
     identity: Identity,
     *,
     fdr: float = 0.1,
+    ledger: Ledger | None = None,
 ) -> dict[str, Any]:
     """Write the files into an empty folder, and return the card."""
     from dpcov.publication.html import write_card_page
 
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     release.save(folder / RELEASE_FILE)
-    write_covariance(estimate, folder)
-    write_edges(estimate.edges(fdr), estimate, folder / "edges.csv")
-    # The page cannot hold its own digest, nor that of the card: it shows those of the data.
-    card = make_card(release, estimate, **vars(identity), files=_digests(folder), fdr=fdr)
-    _write_text(folder / "card.md", card_to_markdown(card))
-    write_card_page(card, estimate, folder / "page.html", fdr=fdr)
+    if ledger is not None:
+        identity = replace(identity, receipt=ledger.receipt(sha256_of(folder / RELEASE_FILE)))
+    card = make_card(release, estimate, **vars(identity), fdr=fdr)
+    tables = tables_of(card, estimate, fdr)
+    for name, table in tables.items():
+        write_table(table, folder / name)
+    # Texts and page cannot hold their own digests, nor the card's: they show those of the data.
+    card = with_files(card, _digests(folder))
+    texts = {"README.md": readme_to_markdown(card), "card.md": card_to_markdown(card)}
+    for name, text in texts.items():
+        _write_text(folder / name, text)
+    write_card_page(card, estimate, tables, folder / PAGE_FILE)
     card = with_files(card, _digests(folder))
     _write_text(folder / CARD_FILE, card_to_json(card))
     return card

@@ -1,33 +1,53 @@
 """The page: one HTML file with everything in it.
 
-Owns the page and the order of what is on it. The page holds no script and asks for nothing
-from any network, and its content security policy forbids both, whatever a column is called.
+Owns the page and the order of what is on it. The page holds one script of ours, which sorts and
+searches its tables, and asks for nothing from any network; its content security policy forbids
+every other script and every request, whatever a column is called.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files as package_files
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
 from dpcov.plot.look import check_estimate, shown_name
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication.card import card_to_json, make_card
-from dpcov.publication.columns import HEADINGS, column_rows
+from dpcov.publication.category_views import (
+    association_rows,
+    gap_sentences,
+    groups,
+    level_pairs,
+)
+from dpcov.publication.citation import cite
+from dpcov.publication.columns import HEADINGS, category_rows, column_rows, has_gaps, n_numbers
 from dpcov.publication.facts import provenance, what_was_released
-from dpcov.publication.findings import find
-from dpcov.publication.pictures import draw_all
+from dpcov.publication.findings import pair_rows
+from dpcov.publication.pictures import Picture, draw_all, frames_of
+from dpcov.publication.series import Table
+from dpcov.publication.tables import tables_to_show
 from dpcov.releases import AnyRelease
 from dpcov.version import __version__
 
-__all__ = ["render_page", "write_card_page", "write_page"]
+__all__ = ["page_differs", "render_page", "write_card_page", "write_page"]
 
 _TITLE = "Private covariance"
+_MOST_PAIRS = 3600  # all pairs of 85 columns
+_PRINTED = 60  # of them on paper
+_SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
+_MOST_GAPS = 30  # findings about missing cells
 
 
 def write_page(
@@ -79,17 +99,22 @@ def write_page(
 
 
 def write_card_page(
-    card: Mapping[str, Any], estimate: AnyEstimate, path: str | PathLike[str], *, fdr: float
+    card: Mapping[str, Any],
+    estimate: AnyEstimate,
+    tables: Mapping[str, Table],
+    path: str | PathLike[str],
 ) -> None:
-    """Write the page of a card that was just made from this estimate and its release."""
-    identity = card["identity"]
-    title, description = identity["name"] or _TITLE, identity["description"]
-    _write(_render(card, estimate, title, description, fdr, shown_card=_json(card)), path)
+    """Write the page of a card and of tables that were just made from this estimate."""
+    _write(_render(card, estimate, tables, shown_card=_json(card)), path)
 
 
 def _write(page: str, path: str | PathLike[str]) -> None:
+    Path(path).write_bytes(_encoded(page))
+
+
+def _encoded(page: str) -> bytes:
     # A title may hold half a surrogate pair, which UTF-8 has no bytes for.
-    Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
+    return page.encode("utf-8", "xmlcharrefreplace")
 
 
 def render_page(
@@ -125,42 +150,81 @@ def render_page(
     check_estimate(estimate)
     fdr = check_number("fdr", fdr, low=0.0, high=1.0)
     made = make_card(release, estimate, name=title, description=description, fdr=fdr)
+    tables = tables_to_show(made, estimate, fdr)
     if card is None:
-        return _render(made, estimate, title, description, fdr)
+        return _render(made, estimate, tables)
     _check_card(card, made)
-    return _render(card, estimate, title, description, fdr, shown_card=_json(card))
+    words = card["identity"] | {"name": title, "description": description}
+    shown = {**card, "identity": words, "related": made["related"]}
+    return _render(shown, estimate, tables, shown_card=_json(card))
+
+
+def page_differs(
+    page: str, card: Mapping[str, Any], estimate: AnyEstimate, tables: Mapping[str, Table]
+) -> bool:
+    """Return whether a page is not that of a card and its tables; pictures are not compared."""
+    frames = frames_of(estimate, card["related"]["fdr"])
+    expected = _render(card, estimate, tables, shown_card=_json(card), pictures=frames)
+    return _SVG.sub("<svg></svg>", page) != _encoded(expected).decode()
 
 
 def _render(
     card: Mapping[str, Any],
     estimate: AnyEstimate,
-    title: str,
-    description: str,
-    fdr: float,
+    tables: Mapping[str, Table],
     *,
     shown_card: str | None = None,
+    pictures: Mapping[str, Picture] | None = None,
 ) -> str:
-    """Return the page: a view of the card, with the pairs and the pictures of the estimate."""
-    findings = find(estimate, fdr)
+    """Return the page: a view of the card and its tables, with the pictures of the estimate."""
+    identity, script, pairs = card["identity"], _script(), tables["pairs"]
     page: str = _template().render(
-        title=title,
-        paragraphs=[part for part in description.split("\n\n") if part.strip()],
+        title=identity["name"] or _TITLE,
+        paragraphs=[part for part in identity["description"].split("\n\n") if part.strip()],
         card=card,
         released=what_was_released(card),
         columns=column_rows(card),
         headings=HEADINGS,
         provenance=provenance(card),
-        findings=findings,
-        pictures=draw_all(estimate, findings),
+        pairs=pair_rows(pairs, _MOST_PAIRS),
+        n_pairs=card["related"]["n_released"],
+        printed=_PRINTED,
+        n_numbers=n_numbers(card),
+        **_categories(card, tables),
+        has_covariances="released_covariance" in pairs,
+        pictures=draw_all(estimate, card["related"]["fdr"]) if pictures is None else pictures,
+        has_noise_floor=estimate.noise_floor is not None,
+        citation=cite(card),
+        script=Markup(script),  # noqa: S704  # our own
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         shown_card=shown_card,
         version=__version__,
     )
     return page
 
 
+def _categories(card: Mapping[str, Any], tables: Mapping[str, Table]) -> dict[str, Any]:
+    """Return what the page shows of categories and gaps; nothing where there are none."""
+    related, gaps = tables.get("associations"), tables.get("gaps")
+    return {
+        "categories": category_rows(card),
+        "has_gaps": has_gaps(card),
+        "associations": [] if related is None else association_rows(related, _MOST_PAIRS),
+        "groups": groups(card, tables),
+        "level_pairs": level_pairs(card, tables["pairs"]),
+        "gap_sentences": [] if gaps is None else gap_sentences(gaps, _MOST_GAPS),
+    }
+
+
+def _script() -> str:
+    return (
+        package_files("dpcov.publication").joinpath("templates/page.js").read_text(encoding="utf-8")
+    )
+
+
 def _check_card(card: Mapping[str, Any], made: Mapping[str, Any]) -> None:
     """Refuse a card that says something else of the release, or of the estimate."""
-    own = ("identity", "edges", "files", "digest")  # a curator's words and choices
+    own = ("identity", "related", "files", "digest")  # a curator's words and choices
     same = {part: value for part, value in made.items() if part not in own}
     if any(card.get(part) != value for part, value in same.items()):
         raise ParameterError(
@@ -169,6 +233,7 @@ def _check_card(card: Mapping[str, Any], made: Mapping[str, Any]) -> None:
         )
 
 
+@cache
 def _template() -> Any:
     environment = Environment(
         loader=PackageLoader("dpcov.publication"),

@@ -17,26 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError
-from dpcov.publication.card_file import parse_card, problems_of_text, read_card_text
+from dpcov.publication.card_file import (
+    CARD_FILE,
+    parse_card,
+    problems_of_text,
+    read_card_text,
+    sha256_of,
+)
+from dpcov.publication.folder_files import ALL_FILES, RELEASE_FILE
 from dpcov.publication.signature import SIGNATURE_FILE, check_signature, is_signature
-from dpcov.publication.verification import CARD_FILE, RELEASE_FILE, sha256_of
 from dpcov.writing.names import TOKEN
 
-__all__ = ["FILES", "is_whole", "obstacles", "remove_own", "remove_unfinished"]
-
-FILES = (
-    RELEASE_FILE,
-    "covariance.csv",
-    "covariance.parquet",
-    "edges.csv",
-    "card.md",
-    "page.html",
-    CARD_FILE,
-)
-"""What dpcov writes to a folder; the card comes last."""
+__all__ = ["is_whole", "obstacles", "remove_own", "remove_unfinished"]
 
 # A release is saved aside in the folder, too.
-_UNFINISHED = re.compile(rf"\.({'|'.join(map(re.escape, FILES))})\.{TOKEN}")
+_UNFINISHED = re.compile(rf"\.({'|'.join(map(re.escape, ALL_FILES))})\.{TOKEN}")
 # And a signature in a folder that is published.
 _UNFINISHED_SIGNATURE = re.compile(rf"\.{re.escape(SIGNATURE_FILE)}\.{TOKEN}")
 _Identity = tuple[int, int, int, int]
@@ -96,7 +91,7 @@ def remove_unfinished(folder: Path) -> bool:
             return False
         with os.scandir(folder) as entries:
             found = list(entries)
-        named = all(entry.name in FILES or _UNFINISHED.fullmatch(entry.name) for entry in found)
+        named = all(entry.name in ALL_FILES or _UNFINISHED.fullmatch(entry.name) for entry in found)
         if folder.is_symlink() or not named or not all(map(_is_plain, found)):
             return False
         return (
@@ -160,7 +155,7 @@ def _problem(entry: os.DirEntry[str], digests: dict[str, Any] | None) -> str | N
         return " (not a plain file)"
     if _UNFINISHED_SIGNATURE.fullmatch(name):
         return None if is_signature(Path(entry.path)) else " (left by a signer that was stopped)"
-    if digests is None or name not in {*FILES, SIGNATURE_FILE}:
+    if digests is None or name not in {*ALL_FILES, SIGNATURE_FILE}:
         return ""
     if name == CARD_FILE:
         return " (changed)" if _is_altered(Path(entry.path).parent) else None

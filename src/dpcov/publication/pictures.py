@@ -21,12 +21,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpcov import plot
-from dpcov.plot.look import NEGATIVE, POSITIVE
+from dpcov.plot.look import NEGATIVE, POSITIVE, number_places, related_pairs
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication import alternatives
-from dpcov.publication.findings import Findings
 
-__all__ = ["Picture", "draw_all"]
+__all__ = ["Picture", "draw_all", "frames_of"]
 
 # Stands for "the colour of the text"; no plot uses it for anything else.
 _TEXT = "#010203"
@@ -71,41 +70,60 @@ class Picture:
     alt: str
 
 
-def draw_all(estimate: AnyEstimate, findings: Findings) -> dict[str, Picture]:
+def draw_all(estimate: AnyEstimate, fdr: float) -> dict[str, Picture]:
     """Draw what there is to draw; keys are the names of the plots."""
-    found = len(findings.pairs)
+    return {
+        name: _picture(name, plan.draw, plan.size, plan.alt)
+        for name, plan in _plans(estimate, fdr).items()
+    }
+
+
+def frames_of(estimate: AnyEstimate, fdr: float) -> dict[str, Picture]:
+    """Return which pictures there are, without drawing them."""
+    return {name: Picture(Markup("<svg></svg>"), "") for name in _plans(estimate, fdr)}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a picture is drawn, how large, and what it shows in words."""
+
+    draw: Callable[[Axes], Axes]
+    size: tuple[float, float]
+    alt: str
+
+
+def _plans(estimate: AnyEstimate, fdr: float) -> dict[str, _Plan]:
+    # Levels have their own tables; a picture of them alone is better than none.
+    numbers = len(number_places(estimate))
+    levels = numbers < 2
+    related = related_pairs(estimate, fdr, levels=levels)
+    found = len(related)
     rows = min(found, _STRONGEST)
-    tall = min(1.0, 0.2 + findings.n_columns / 12)
+    tall = min(1.0, 0.2 + (len(estimate.columns) if levels else numbers) / 12)
     result = {
-        "heatmap": _picture(
-            "heatmap",
-            lambda ax: plot.heatmap(estimate, ax),
+        "heatmap": _Plan(
+            lambda ax: plot.heatmap(estimate, ax, levels=levels),
             (5.2, 2.0 + 2.4 * tall),
-            alternatives.heatmap(estimate, findings),
+            alternatives.heatmap(estimate, levels=levels or numbers == len(estimate.columns)),
         )
     }
     if found:
-        result["network"] = _picture(
-            "network",
-            lambda ax: plot.network(estimate, ax, fdr=findings.fdr),
+        result["network"] = _Plan(
+            lambda ax: plot.network(estimate, ax, fdr=fdr, levels=levels),
             (5.2, 2.0 if found == 1 else 4.4),
-            alternatives.network(findings),
+            alternatives.network(related),
         )
-        result["intervals"] = _picture(
-            "intervals",
-            lambda ax: plot.intervals(estimate, ax, fdr=findings.fdr, most=_STRONGEST),
+        result["intervals"] = _Plan(
+            lambda ax: plot.intervals(estimate, ax, fdr=fdr, most=_STRONGEST, levels=levels),
             (5.2, 0.9 + 0.17 * max(rows, 3)),
-            alternatives.intervals(estimate, findings),
+            alternatives.intervals(related),
         )
-    result["spectrum"] = _picture(
-        "spectrum",
-        lambda ax: plot.spectrum(estimate, ax),
-        (5.2, 2.8),
-        alternatives.spectrum(estimate),
+    result["spectrum"] = _Plan(
+        lambda ax: plot.spectrum(estimate, ax), (5.2, 2.8), alternatives.spectrum(estimate)
     )
     if estimate.risk_curve is not None:
-        result["risk"] = _picture(
-            "risk", lambda ax: plot.risk(estimate, ax), (5.2, 3.4), alternatives.risk(estimate)
+        result["risk"] = _Plan(
+            lambda ax: plot.risk(estimate, ax), (5.2, 3.4), alternatives.risk(estimate)
         )
     return result
 

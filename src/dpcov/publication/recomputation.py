@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import DpcovError, FolderError, NothingDetectableWarning
-from dpcov.postprocess import AnyEstimate, Edges
+from dpcov.ledger.receipt import Receipt
+from dpcov.postprocess import AnyEstimate
+from dpcov.postprocess.column_errors import covariances_of
 from dpcov.postprocess.psd import METHODS
+from dpcov.privacy import events_epsilon
 from dpcov.publication.card import INFINITE, card_digest, check_date, make_card
 from dpcov.publication.comparison import is_near
 from dpcov.releases import AnyRelease
@@ -28,7 +31,7 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _WORDS = ("name", "curator", "description", "date")
 _LONGEST_VERSION = 40
 _LONGEST_RULE = 200
-_FROM_RELEASE = ("threshold_is", "costs_privacy")
+_FROM_RELEASE = ("threshold_is", "blind_columns", "costs_privacy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +44,8 @@ class Recomputed:
         The card. Its estimate is None if the rule was the curator's own.
     estimate : Estimate, PairsEstimate or None
         None likewise.
-    edges : Edges or None
-        The related pairs; None if the card has no list of them.
+    fdr : float
+        The rate at which pairs count as related.
     wording : str
         The version of dpcov that the stated card says it was written by.
     other : Estimate, PairsEstimate or None
@@ -51,7 +54,7 @@ class Recomputed:
 
     card: dict[str, Any]
     estimate: AnyEstimate | None
-    edges: Edges | None
+    fdr: float
     wording: str
     other: AnyEstimate | None = None
 
@@ -80,7 +83,8 @@ def _recompute(release: AnyRelease, stated: Mapping[str, Any]) -> Recomputed:
     wording = stated["library"]["card_written_by"]
     if not (isinstance(wording, str) and wording.isascii() and len(wording) < _LONGEST_VERSION):
         raise FolderError("card.json was altered: it states no version.")
-    fdr = None if stated["edges"] is None else stated["edges"]["fdr"]
+    fdr = stated["related"]["fdr"]
+    receipt = _receipt(release, stated["ledger"])
     asked = stated["estimate"]
     # What overflows is refused below, in a sentence.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -90,16 +94,30 @@ def _recompute(release: AnyRelease, stated: Mapping[str, Any]) -> Recomputed:
             # Any estimate will do for the other parts: which pairs are related, and what could
             # have been, is read from the release and not from its estimate.
             other = release.estimate(psd="none")
-            edges = None if fdr is None else other.edges(fdr)
-            _check_finite(other, edges)
-            card = make_card(release, other, files=files, fdr=fdr, **words)
+            _check_finite(other)
+            card = make_card(release, other, files=files, fdr=fdr, receipt=receipt, **words)
             _check_own_rule(asked, card["estimate"], release.n_columns)
             card |= {"estimate": None}
-            return Recomputed(card | {"digest": card_digest(card)}, None, edges, wording, other)
-        edges = None if fdr is None else estimate.edges(fdr)
-        _check_finite(estimate, edges)
-        card = make_card(release, estimate, files=files, fdr=fdr, **words)
-    return Recomputed(card, estimate, edges, wording)
+            return Recomputed(card | {"digest": card_digest(card)}, None, fdr, wording, other)
+        _check_finite(estimate)
+        card = make_card(release, estimate, files=files, fdr=fdr, receipt=receipt, **words)
+    return Recomputed(card, estimate, fdr, wording)
+
+
+def _receipt(release: AnyRelease, said: Mapping[str, Any] | None) -> Receipt | None:
+    """Return what a card says of a ledger, which `dpcov ledger verify --folder` compares with it.
+
+    Whatever else was promised, together they promise no more than this release alone.
+    """
+    if said is None:
+        return None
+    receipt = Receipt.from_card(said)
+    if release.simulated or any(
+        events_epsilon(release.events, delta=account.delta) > account.epsilon * (1 + 1e-9)
+        for account in receipt.accounts
+    ):
+        raise FolderError("card.json was altered: its release was not charged to a ledger so.")
+    return receipt
 
 
 def _estimate(
@@ -113,12 +131,12 @@ def _estimate(
     return release.estimate(psd=psd, **stated)
 
 
-def _check_finite(estimate: AnyEstimate, edges: Edges | None) -> None:
+def _check_finite(estimate: AnyEstimate) -> None:
     """Refuse a release from which numbers follow that are not finite."""
-    derived = [*estimate.interval(), estimate.deviations, estimate.location]
-    derived.append(estimate.entries()[2])
-    if edges is not None:
-        derived += [edges.value, edges.standard_error, edges.q_value]
+    pairs = estimate.pairs()
+    derived = [*estimate.interval(), estimate.deviations, estimate.location, estimate.entries()[2]]
+    derived += [pairs.correlation, pairs.released, pairs.standard_error, pairs.q_value]
+    derived += covariances_of(estimate, pairs)
     if not all(np.isfinite(numbers).all() for numbers in derived):
         raise FolderError(
             "release.npz holds numbers so large or so small that nothing can be computed from "
@@ -129,13 +147,13 @@ def _check_finite(estimate: AnyEstimate, edges: Edges | None) -> None:
 def _check_own_rule(asked: Mapping[str, Any], other: Mapping[str, Any], n_columns: int) -> None:
     """Refuse what no estimate with a rule of the curator's own says of itself."""
     derived = {name: other[name] for name in _FROM_RELEASE}
-    detectable = "smallest_detectable_correlation"
+    detectable = ("smallest_detectable_correlation", "detectable_in_most_pairs")
     kept, thresholds = asked["pairs_kept"], (asked["threshold"], asked["paper_threshold"])
     if (
         list(asked) != list(other)
         or other["rule"] == "keep"  # of pairs, which have no rules
         or any(repr(asked[name]) != repr(value) for name, value in derived.items())
-        or not is_near(asked[detectable], other[detectable])
+        or any(not is_near(asked[name], other[name]) for name in detectable)
         or not (isinstance(asked["rule"], str) and len(asked["rule"]) <= _LONGEST_RULE)
         or asked["psd"] not in METHODS
         or asked["chosen_by"] not in ("stated", "thinning of the release")

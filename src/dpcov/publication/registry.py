@@ -1,10 +1,10 @@
 """A card in the field names of OpenDP's registry of deployments.
 
-Owns the mapping. A field that dpcov knows nothing about is left out and named, for the
-curator to fill in: nothing is made up.
+Owns the mapping. What dpcov knows nothing about is named, for the curator to fill in: nothing
+is made up. Where the registry demands a text, `FILL_IN` stands in its place.
 
-The names are those of the template in github.com/opendp/deployments-registry-data, as it was
-in 2026. An entry of the registry is a YAML file, and JSON is YAML.
+The names are those of the schema of github.com/opendp/deployments-registry-data, as it was in
+July 2026. An entry of the registry is a YAML file, and JSON is YAML.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from typing import Any
 from dpcov.errors import ParameterError
 from dpcov.privacy import event_from_dict
 
-__all__ = ["TO_FILL_IN", "registry_entry"]
+__all__ = ["FILL_IN", "TO_FILL_IN", "registry_entry"]
+
+FILL_IN = "TO BE FILLED IN"
+"""Stands where the registry demands a text that a card cannot know."""
 
 TO_FILL_IN = (
-    "deployment.basic.data_curators[].data_curator_type",
     "deployment.basic.intended_use",
     "deployment.basic.data_product_region",
     "deployment.basic.data_product_sector",
-    "deployment.deployment_model.trust_assumptions",
     "deployment.deployment_model.actors",
     "deployment.deployment_model.release_type",
     "deployment.deployment_model.data_source_type",
     "deployment.implementation.justification",
-    "deployment.administrative.evidence_sources",
+    "deployment.administrative.sources",
     "deployment.administrative.registry_authors",
-    "deployment.administrative.tier",
 )
 """Fields of the registry that a card cannot know."""
 
+# Name, promise, privacy unit and model are there; actors and reasons, of tier 3, are not.
+_TIER = 2
 _VARIANT = {"approximate": "Approximate DP", "pure": "Pure DP"}
 
 
@@ -59,7 +61,9 @@ def registry_entry(card: Mapping[str, Any]) -> dict[str, Any]:
             "A simulation with a seed promises nothing: it has no place in a registry."
         )
     return {
-        "url_slug": _slug(card["identity"]["name"]),
+        "url_slug": _slug(card),
+        "status": "Draft",
+        "tier": _TIER,
         "deployment": {
             "basic": _basic(card),
             "dp_variant": {
@@ -72,8 +76,12 @@ def registry_entry(card: Mapping[str, Any]) -> dict[str, Any]:
                 "model_name": card["model"].capitalize(),
                 "access_type": "Non-interactive",
             },
+            "accounting": _accounting(card),
             "implementation": _implementation(card),
-            "administrative": {"status": "Draft"},
+            "administrative": {
+                "notes": f"Drafted by dpcov from the release card with digest {card['digest']}.",
+                "registry_authors": [FILL_IN],
+            },
         },
     }
 
@@ -81,10 +89,12 @@ def registry_entry(card: Mapping[str, Any]) -> dict[str, Any]:
 def _basic(card: Mapping[str, Any]) -> dict[str, Any]:
     identity = card["identity"]
     return {
-        "name": identity["name"],
-        "data_curators": [{"data_curator_name": identity["curator"]}],
-        "description": identity["description"],
+        "name": identity["name"] or FILL_IN,
+        "data_curators": [identity["curator"] or FILL_IN],
+        "description": identity["description"] or FILL_IN,
+        "intended_use": FILL_IN,
         "data_product_type": "Summary statistics",
+        "data_product_region": FILL_IN,
         "publication_date": identity["date"],
     }
 
@@ -104,7 +114,6 @@ def _privacy_loss(card: Mapping[str, Any]) -> dict[str, Any]:
 
 def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
     mechanism = card["mechanism"]
-    events = [_event(dict(event)) for event in mechanism["events"]]
     noise = [f"{n['of']}: {n['law']}, {n['measure']} {n['value']:.6g}" for n in mechanism["noise"]]
     return {
         "preprocessing_and_hyperparameter_tuning": _preprocessing(card),
@@ -117,9 +126,12 @@ def _implementation(card: Mapping[str, Any]) -> dict[str, Any]:
                 *card["known_limits"],
             ]
         ),
-        "composition": _list(events),
-        **_estimate(card["estimate"]),
     }
+
+
+def _accounting(card: Mapping[str, Any]) -> dict[str, str]:
+    events = [_event(dict(event)) for event in card["mechanism"]["events"]]
+    return {"post_processing": _estimate(card["estimate"]), "composition": _list(events)}
 
 
 def _event(facts: dict[str, Any]) -> str:
@@ -128,16 +140,13 @@ def _event(facts: dict[str, Any]) -> str:
     return f"{event.name}: {event.in_words}, {share:.1%} of the cost"
 
 
-def _estimate(estimate: Mapping[str, Any] | None) -> dict[str, str]:
+def _estimate(estimate: Mapping[str, Any] | None) -> str:
     if estimate is None:
-        return {"post_processing": "A rule of the curator's own, from the release alone."}
-    return {
-        "post_processing": (
-            f"Thresholding ({estimate['rule']}), then positive semi-definite by method "
-            f"{estimate['psd']!r}; both from the release alone."
-        ),
-        "utility": estimate["detectable_in_words"],
-    }
+        return "A rule of the curator's own, from the release alone."
+    return (
+        f"Thresholding ({estimate['rule']}), then positive semi-definite by method "
+        f"{estimate['psd']!r}; both from the release alone. {estimate['detectable_in_words']}"
+    )
 
 
 def _preprocessing(card: Mapping[str, Any]) -> str:
@@ -156,12 +165,18 @@ def _preprocessing(card: Mapping[str, Any]) -> str:
 
 def _domain(card: Mapping[str, Any]) -> str:
     data = card["data"]
-    return f"Tables of {data['n_rows']} rows and {data['n_columns']} numeric columns."
+    numbers, categories = data["n_columns"] - data["n_categories"], data["n_categories"]
+    kinds = f"{numbers} numeric columns"
+    if categories:
+        kinds += f" and {categories} categories with public levels"
+    return f"Tables of {data['n_rows']} rows and {kinds}."
 
 
 def _list(items: list[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _slug(name: str) -> str:
-    return "-".join(re.findall(r"[a-z0-9]+", name.lower()))
+def _slug(card: Mapping[str, Any]) -> str:
+    """Return the name as part of an address; of the digest, where it has no plain letters."""
+    words = re.findall(r"[a-z0-9]+", card["identity"]["name"].lower())
+    return "-".join(words or ["dpcov", card["digest"].removeprefix("sha256:")[:12]])

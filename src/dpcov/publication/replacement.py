@@ -37,9 +37,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcov.errors import FolderError, LeftoverWarning
+from dpcov.publication.folder_files import RELEASE_FILE
 from dpcov.publication.leftovers import mend
 from dpcov.publication.ownership import is_whole, obstacles, remove_own
-from dpcov.publication.verification import RELEASE_FILE
 from dpcov.writing import (
     Reservation,
     Target,

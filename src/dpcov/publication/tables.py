@@ -1,133 +1,234 @@
-"""An estimate as tables in files: the covariance with names, and the related pairs.
+"""The tables of a folder: which there are, and what stands in their columns.
 
-Owns their columns. Numbers are written so that they are read back to the bit.
+Owns which there are, and the columns of the first four. ``columns`` is a view of the card, the
+others are of the estimate: all pairs in one long table, and two matrices with names; those of
+categories and gaps are in `dpcov.publication.category_tables`. `dpcov.publication.table_files` owns
+how they are written, `dpcov.publication.dictionary` what they mean in words.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import MissingExtraError
-from dpcov.postprocess import AnyEstimate, Edges
+from dpcov.postprocess import AnyEstimate, Pairs
+from dpcov.postprocess.column_errors import covariances_of
+from dpcov.publication.card_findings import with_level
+from dpcov.publication.category_tables import CATEGORY_TABLES, category_table
+from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS, TOLERANCE, Series, Table, text_of
 
 __all__ = [
-    "EDGES_HEADING",
-    "MOST_COLUMNS",
-    "covariance_table",
-    "edge_rows",
-    "rows_of",
-    "text_of",
-    "write_covariance",
-    "write_edges",
-    "write_rows",
+    "columns_table",
+    "free_name",
+    "listed_pairs",
+    "matrix_table",
+    "pairs_table",
+    "table_names",
+    "tables_of",
+    "tables_to_show",
 ]
 
-MOST_COLUMNS = 2000
-"""Beyond so many columns a covariance is written as a list of its entries that are not zero."""
-
-EDGES_HEADING = ("first", "second", "value", "standard_error", "q_value", "estimate")
+Array = npt.NDArray[np.float64]
 
 
-class Writes(Protocol):
-    """Whatever text can be written to."""
+def table_names(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which tables a release has.
 
-    def write(self, text: str, /) -> object: ...
-
-
-EdgeRow = tuple[str, str, float, float, float, float]
-Table = dict[str, list[str] | npt.NDArray[np.float64]]
-
-
-def write_covariance(estimate: AnyEstimate, folder: Path) -> None:
-    """Write ``covariance.csv`` and ``covariance.parquet``.
-
-    A table with the names in its first column and a column for each name; or, beyond
-    `MOST_COLUMNS`, the entries on and above the diagonal that are not zero, as ``first``,
-    ``second``, ``covariance``.
+    Without variances, nothing is a covariance; tables of categories and of gaps are there where
+    these are. The card may come from elsewhere.
     """
-    table = covariance_table(estimate)
-    _write_csv(folder / "covariance.csv", list(table), rows_of(table))
-    _write_parquet(folder / "covariance.parquet", table)
+    released, related, data = (_part(card, name) for name in ("released", "related", "data"))
+    n_categories, n_columns = data.get("n_categories"), data.get("n_columns")
+    has = {
+        "columns": True,
+        "pairs": True,
+        "correlation": True,
+        "covariance": released.get("variances") != "not released",
+        "categories": bool(n_categories),
+        "associations": related.get("associations") is not None,
+        "group_means": bool(n_categories) and n_columns != n_categories,
+        "gaps": related.get("gaps") is not None,
+    }
+    return tuple(name for name, is_there in has.items() if is_there)
 
 
-def covariance_table(estimate: AnyEstimate) -> Table:
-    """Return the columns of the covariance's files, by name."""
-    names = [text_of(name) for name in estimate.columns]
-    if len(names) > MOST_COLUMNS:
-        return _entries(estimate, names)
-    return {_free_name(names): names} | dict(zip(names, estimate.covariance.T, strict=True))
+def _part(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = card.get(name)
+    return part if isinstance(part, dict) else {}
 
 
-def rows_of(table: Table) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table."""
-    return zip(*table.values(), strict=True)
-
-
-def write_edges(edges: Edges, estimate: AnyEstimate, path: Path) -> None:
-    """Write the related pairs, the surest first: as released, and as in the estimate."""
-    _write_csv(path, EDGES_HEADING, edge_rows(edges, estimate))
-
-
-def edge_rows(edges: Edges, estimate: AnyEstimate) -> Iterator[EdgeRow]:
-    """Yield the rows of ``edges.csv``."""
-    place = {name: number for number, name in enumerate(estimate.columns)}
-    first, second = (
-        np.array([place[name] for name in names], dtype=np.intp)
-        for names in (edges.first, edges.second)
-    )
-    entries = estimate.entries_at(first, second).tolist()
-    for edge, entry in zip(edges, entries, strict=True):
-        yield (text_of(edge.first), text_of(edge.second), *edge[2:], entry)
-
-
-def _entries(estimate: AnyEstimate, names: list[str]) -> Table:
-    first, second, values = estimate.entries()
-    listed = np.array(names, dtype=object)
-    return {
-        "first": listed[first].tolist(),
-        "second": listed[second].tolist(),
-        "covariance": values,
+def tables_to_show(card: Mapping[str, Any], estimate: AnyEstimate, fdr: float) -> dict[str, Table]:
+    """Return the tables that the page and the terminal show: of pairs, categories and gaps."""
+    others = [name for name in table_names(card) if name in CATEGORY_TABLES]
+    return {"pairs": pairs_table(estimate, fdr)} | {
+        name: category_table(name, estimate, fdr) for name in others
     }
 
 
-def _write_csv(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("x", encoding="utf-8", newline="") as file:
-        write_rows(file, heading, rows)
+def tables_of(
+    card: Mapping[str, Any], estimate: AnyEstimate, fdr: float, *, own_rule: bool = False
+) -> dict[str, Table]:
+    """Return the tables of a folder, by name.
+
+    With `own_rule`, the estimate stands for one that nobody else can make: numbers that would
+    follow from that are marked.
+    """
+    made = {
+        "columns": lambda: columns_table(card),
+        "pairs": lambda: pairs_table(estimate, fdr, own_rule=own_rule),
+        "correlation": lambda: matrix_table(estimate, "correlation", own_rule=own_rule),
+        "covariance": lambda: matrix_table(estimate, "covariance", own_rule=own_rule),
+    }
+    return {
+        name: made[name]() if name in made else category_table(name, estimate, fdr)
+        for name in table_names(card)
+    }
 
 
-def write_rows(file: Writes, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a heading and rows as the text of a CSV file."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
+def columns_table(card: Mapping[str, Any]) -> Table:
+    """Return what the card says of each column."""
+    columns, learned = card["data"]["columns"], card["learned"]
+    found = [{} for _ in columns] if learned is None else learned["columns"]
+    error = None if learned is None else learned["beyond_error"]
+
+    def limits(name: str) -> Series:
+        # Levels are not limited: a cell has one or it has not.
+        known = [
+            {} if column["level"] is not None else line
+            for column, line in zip(columns, found, strict=True)
+        ]
+        return numbers(name, known)
+
+    def numbers(name: str, listed: list[dict[str, Any]], near: float = 0.0) -> Series:
+        values = [line.get(name) for line in listed]
+        array = np.array([np.nan if value is None else value for value in values], np.float64)
+        return Series(array, near * np.abs(np.nan_to_num(array)))
+
+    def how(fact: str) -> Series:
+        return Series([line.get(f"{fact}_is", _stated(column, fact)) for column, line in both])
+
+    both = list(zip(columns, found, strict=True))
+    return {
+        "column": Series([text_of(column["name"]) for column in columns]),
+        **_levels(columns),
+        **{fact: how(fact) for fact in ("range", "center", "scale")},
+        "lower_limit": limits("lower"),
+        "upper_limit": limits("upper"),
+        "beyond_limits": limits("beyond"),
+        "beyond_limits_error": Series(
+            np.array([_unless_level(column, error) for column in columns], dtype=np.float64)
+        ),
+        "observed": numbers("observed", columns, TOLERANCE),
+        "observed_error": numbers("observed_error", columns, TOLERANCE),
+        "mean": numbers("mean", columns),
+        "mean_error": numbers("mean_error", columns, TOLERANCE),
+        "standard_deviation": numbers("standard_deviation", columns, TOLERANCE),
+        "standard_deviation_error": numbers("standard_deviation_error", columns, TOLERANCE),
+        "working_center": numbers("center", columns),
+        "working_scale": numbers("scale", columns),
+    }
 
 
-def _write_parquet(path: Path, table: Table) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError:
-        raise MissingExtraError("Parquet files need pyarrow: pip install 'dpcov[files]'") from None
-    pq.write_table(pa.table({name: pa.array(column) for name, column in table.items()}), path)
+def _levels(columns: list[dict[str, Any]]) -> Table:
+    """Return of which category each column is a level, and of which; nothing without any."""
+    if all(column["level"] is None for column in columns):
+        return {}
+    category = ["" if column["level"] is None else column["column"] for column in columns]
+    return {
+        "category": Series(list(map(text_of, category))),
+        "level": Series([text_of(column["level"] or "") for column in columns]),
+    }
 
 
-def _cell(cell: Any) -> Any:
-    return repr(float(cell)) if isinstance(cell, float) else cell
+def _unless_level(column: Mapping[str, Any], error: float | None) -> float:
+    return np.nan if error is None or column["level"] is not None else error
 
 
-def text_of(name: str) -> str:
-    """Return a name as it is written in tables."""
-    # A name may hold half a surrogate pair, which UTF-8 has no bytes for.
-    return name.encode("utf-8", "backslashreplace").decode()
+def _stated(column: Mapping[str, Any], fact: str) -> str:
+    """Say how a fact is known where nothing was learned: a plain one was not stated."""
+    plain = {"range": True, "center": column["center"] == 0, "scale": column["scale"] == 1}
+    return "none" if plain[fact] else "stated"
 
 
-def _free_name(names: list[str]) -> str:
+def listed_pairs(estimate: AnyEstimate) -> Pairs:
+    """Return the pairs of which something is known, the surest first; no more than are listed.
+
+    Pairs of numbers come before those with a level of a category.
+    """
+    pairs = estimate.pairs()
+    keys = (-np.abs(pairs.released), pairs.q_value, with_level(estimate, pairs))
+    return pairs.chosen(np.lexsort(keys)[:MOST_PAIRS])
+
+
+def pairs_table(estimate: AnyEstimate, fdr: float, *, own_rule: bool = False) -> Table:
+    """Return the long table of pairs: correlations, intervals, and which are related."""
+    pairs = listed_pairs(estimate)
+    names = np.array([text_of(name) for name in estimate.columns], dtype=object)
+    table = {
+        "first": Series(names[pairs.first].tolist()),
+        "second": Series(names[pairs.second].tolist()),
+        "released": Series(pairs.released, TOLERANCE),
+        "standard_error": Series(pairs.standard_error, TOLERANCE * pairs.standard_error),
+        "low": Series(pairs.low, TOLERANCE),
+        "high": Series(pairs.high, TOLERANCE),
+        "estimate": Series(pairs.correlation, TOLERANCE, free=own_rule),
+        "q_value": Series(pairs.q_value, 100 * TOLERANCE * pairs.q_value + 1e-300),
+        "told": Series(pairs.told),
+        "related": Series(pairs.q_value <= fdr),
+    }
+    levels = with_level(estimate, pairs)
+    if levels.any():
+        table["with_level"] = Series(levels)
+    if estimate.release.variances_are != "not released":
+        value, error = covariances_of(estimate, pairs)
+        near = TOLERANCE * error
+        table["released_covariance"] = Series(value, near)
+        table["covariance_error"] = Series(error, near, free=own_rule)
+    return table
+
+
+def matrix_table(estimate: AnyEstimate, what: str, *, own_rule: bool = False) -> Table:
+    """Return a matrix with the names in its first column and a column for each name.
+
+    Beyond `MOST_COLUMNS`, the entries above the diagonal (and on it, of a covariance) that are not
+    zero.
+    """
+    names = [text_of(name) for name in estimate.columns]
+    deviation = np.ones(len(names)) if what == "correlation" else estimate.deviations
+    if len(names) > MOST_COLUMNS:
+        return _entries(estimate, what, names, deviation, own_rule)
+    matrix = estimate.correlation if what == "correlation" else estimate.covariance
+    near = TOLERANCE * deviation
+    columns = (
+        Series(column, unit * near, free=own_rule)
+        for column, unit in zip(matrix.T, deviation, strict=True)
+    )
+    return {free_name(names): Series(names)} | dict(zip(names, columns, strict=True))
+
+
+def _entries(
+    estimate: AnyEstimate, what: str, names: list[str], deviation: Array, own_rule: bool
+) -> Table:
+    first, second, values = estimate.entries()
+    if what == "correlation":
+        apart = first != second
+        first, second = first[apart], second[apart]
+        own = estimate.deviations
+        values = np.clip(values[apart] / (own[first] * own[second]), -1.0, 1.0)
+    listed = np.array(names, dtype=object)
+    near = TOLERANCE * deviation[first] * deviation[second]
+    return {
+        "first": Series(listed[first].tolist(), free=own_rule),
+        "second": Series(listed[second].tolist(), free=own_rule),
+        what: Series(values, near, free=own_rule),
+    }
+
+
+def free_name(names: list[str]) -> str:
+    """Return what the column of names is called: no name of a column itself."""
     name = "column"
     while name in names:
         name += "_"

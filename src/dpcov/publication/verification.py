@@ -1,8 +1,8 @@
 """Whether a published folder is what its card says, and the card what its release says.
 
 Owns the order of the checks. The card is made again from ``release.npz`` and from the
-curator's own words, and compared with the one that is there; so are the tables and the card
-in plain language. What remains a curator's word is covered by digests, which detect damage
+curator's own words, and compared with the one that is there; so are the tables, the texts and the
+page, but for its pictures. What remains a curator's word is covered by digests, which detect damage
 and not a forger who writes new ones: for that there are signatures.
 """
 
@@ -10,50 +10,44 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError, MissingExtraError, ReleaseFileError
-from dpcov.publication.card import CARD_VERSION
+from dpcov.publication.card import CARD_VERSION, with_files
 from dpcov.publication.card_file import (
     CARD_FILE,
     parse_card,
     problems_of_text,
-    read_card,
     read_card_text,
     sha256_of,
 )
-from dpcov.publication.card_text import card_to_markdown
+from dpcov.publication.card_text import card_to_markdown, readme_to_markdown
+from dpcov.publication.category_tables import CATEGORY_TABLES
 from dpcov.publication.comparison import compare_cards
 from dpcov.publication.file_sizes import most_bytes
-from dpcov.publication.recomputation import Recomputed, recompute
-from dpcov.publication.signature import SIGNATURE_FILE, Signature, check_signature
-from dpcov.publication.table_check import (
-    covariance_csv_differs,
-    covariance_parquet_differs,
-    edges_differ,
+from dpcov.publication.folder_files import (
+    PAGE_FILE,
+    RELEASE_FILE,
+    TEXT_FILES,
+    data_files,
+    files_of,
 )
-from dpcov.publication.table_form import covariance_has_form, edges_have_form
-from dpcov.publication.tables import edge_rows
+from dpcov.publication.recomputation import Recomputed, recompute
+from dpcov.publication.series import Table
+from dpcov.publication.signature import SIGNATURE_FILE, Signature, check_signature
+from dpcov.publication.table_check import csv_differs, parquet_differs
+from dpcov.publication.tables import tables_of
 from dpcov.releases import Release
 from dpcov.version import __version__
 
-__all__ = [
-    "CARD_FILE",
-    "RELEASE_FILE",
-    "SIGNATURE_FILE",
-    "Verification",
-    "read_card",
-    "sha256_of",
-    "verify_folder",
-]
+__all__ = ["Verification", "verify_folder"]
 
-RELEASE_FILE = "release.npz"
-_TEXT_FILE, _PAGE = "card.md", "page.html"
-_TABLES = ("covariance.csv", "covariance.parquet", "edges.csv")
-_FILES = [_TEXT_FILE, *_TABLES, RELEASE_FILE, _PAGE]  # in the order of the card
+_FOLLOWING = ("columns", *CATEGORY_TABLES)
+"""Tables that follow from the release, whatever estimate is made of it."""
+_TEXTS = {"README.md": readme_to_markdown, "card.md": card_to_markdown}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +59,8 @@ class Verification:
     checked : tuple of str
         The files whose digests are those in the card.
     recomputed : tuple of str
-        Those of them that also follow from the release; the others are compared by digest
-        alone.
+        Those of them that also follow from the release, the page but for its pictures; the
+        others are compared by digest alone.
     problems : tuple of str
         What is wrong.
     notes : tuple of str
@@ -80,8 +74,9 @@ class Verification:
     card : dict or None
         The card as it follows from the release and from the curator's words; None if
         anything is wrong.
-    edges : tuple
-        The related pairs, computed from the release: the rows of ``edges.csv``.
+    tables : dict of str to Table
+        The tables of the folder, computed from the release; none if anything is wrong, or if some
+        follow from a rule of the curator's own.
     """
 
     checked: tuple[str, ...]
@@ -92,7 +87,7 @@ class Verification:
     card_sha256: str
     signature: Signature | None
     card: dict[str, Any] | None
-    edges: tuple[tuple[str | float, ...], ...]
+    tables: dict[str, Table]
 
     @property
     def holds(self) -> bool:
@@ -105,9 +100,9 @@ def verify_folder(
 ) -> Verification:
     """Compare a folder with its card, and all that the card says with the release.
 
-    The card, the tables and the card in plain language are computed again from the release,
-    with the curator's words and options. Numbers that depend on a machine's arithmetic may
-    differ by 1e-8 of their scale, everything else must be equal.
+    The card, the tables, the texts and the page, but for its pictures, are computed again from
+    the release, with the curator's words and options. Numbers that depend on a machine's
+    arithmetic may differ by 1e-8 of their scale, everything else must be equal.
 
     Parameters
     ----------
@@ -134,8 +129,8 @@ def verify_folder(
     ...     _ = (folder / "card.json").write_text(text.replace('"power": 0.13', '"power": 0.03'))
     ...     dpcov.publication.verify_folder(folder).problems[-1]
     'the card states another guarantee.attack.power than the release'
-    >>> intact.holds, intact.recomputed
-    (True, ('card.md', 'covariance.csv', 'covariance.parquet', 'edges.csv', 'release.npz'))
+    >>> intact.holds, intact.recomputed == intact.checked
+    (True, True)
     """
     folder = Path(path)
     text = read_card_text(folder)
@@ -149,46 +144,49 @@ def verify_folder(
     checked, damaged = _compare_files(folder, stated)
     problems += damaged
     computed: Recomputed | None = None
-    recomputed: list[str] = []
-    notes: list[str] = []
+    derived = _Derived({}, [], {})
     if RELEASE_FILE in checked:
         computed, found = _recompute(folder, stated)
         problems += found
     if computed is not None:
-        recomputed, notes, found = _compare_derived(folder, checked, stated, computed)
-        problems += found
+        derived = _compare_derived(folder, checked, stated, computed)
+        problems += derived.problems
+    if computed is not None and not problems and PAGE_FILE in checked:
+        # A page repeats card and tables: where these are wrong, there is nothing to compare.
+        derived.differs[PAGE_FILE] = _page_differs(folder / PAGE_FILE, computed, derived.tables)
+        problems += derived.problems
     signature, found = check_signature(folder, text, keys)
     problems += found
-    listed = {*_FILES, CARD_FILE, SIGNATURE_FILE}
+    listed = {*files_of(stated), CARD_FILE, SIGNATURE_FILE}
     return Verification(
         checked=tuple(checked),
-        recomputed=tuple(recomputed),
+        recomputed=tuple(name for name in checked if derived.differs.get(name) is False),
         problems=tuple(problems),
-        notes=tuple(notes),
+        notes=tuple(derived.notes),
         unlisted=tuple(sorted(file.name for file in folder.iterdir() if file.name not in listed)),
         card_sha256=hashlib.sha256(text).hexdigest(),
         signature=signature,
         card=None if problems or computed is None else computed.card,
-        edges=() if problems or computed is None else _rows(computed),
+        tables={} if problems else derived.tables,
     )
 
 
 def _compare_files(folder: Path, card: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the names of the files whose digests are right, and what is wrong."""
     checked, problems, files = [], [], card["files"]
-    most = most_bytes(card)
+    most, known = most_bytes(card), files_of(card)
     for name, stated in files.items():
-        problem = _compare(folder, name, stated, most.get(name, 0))
+        problem = _compare(folder, name, stated, most[name] if name in known else None)
         if problem is None:
             checked.append(name)
         else:
             problems.append(problem)
-    problems += [f"the card does not list {name}" for name in _FILES if name not in files]
+    problems += [f"the card does not list {name}" for name in known if name not in files]
     return checked, problems
 
 
-def _compare(folder: Path, name: str, stated: object, most: int) -> str | None:
-    if name not in _FILES:
+def _compare(folder: Path, name: str, stated: object, most: int | None) -> str | None:
+    if most is None:
         return "the card names a file that dpcov does not write, or not a file of this folder"
     if not (folder / name).is_file():
         return f"{name} is missing"
@@ -212,80 +210,134 @@ def _recompute(folder: Path, stated: dict[str, Any]) -> tuple[Recomputed | None,
     return computed, [f"the card states another {part} than the release" for part in differ]
 
 
+@dataclass(frozen=True)
+class _Derived:
+    """Which files do not follow from the release (None: that was not computed), and why not."""
+
+    differs: dict[str, bool | None]
+    notes: list[str]
+    tables: dict[str, Table]
+
+    @property
+    def problems(self) -> list[str]:
+        wrong = [name for name, differ in self.differs.items() if differ]
+        return [f"{name} does not follow from the release" for name in wrong]
+
+
 def _compare_derived(
     folder: Path, checked: list[str], stated: dict[str, Any], computed: Recomputed
-) -> tuple[list[str], list[str], list[str]]:
-    """Return the files that follow from the release, notes, and what is wrong."""
+) -> _Derived:
+    """Compare all that follows from the release."""
     differs: dict[str, bool | None] = {RELEASE_FILE: False}
     notes = []
     if computed.wording != __version__:
         notes.append(
             f"the card states that dpcov {computed.wording} wrote its sentences: those of "
-            f"{CARD_FILE} and {_TEXT_FILE} were not compared. Its numbers were. Do not rely on "
-            "these sentences; dpcov card prints them anew"
+            f"{CARD_FILE}, {' and '.join(TEXT_FILES)} were not compared. Its numbers were. Do not "
+            "rely on these sentences; dpcov card prints them anew"
         )
-    elif _TEXT_FILE in checked:
-        differs[_TEXT_FILE] = _text_differs(folder / _TEXT_FILE, stated, computed)
-        if differs[_TEXT_FILE] is None:
-            notes.append(f"{_TEXT_FILE} was compared by digest alone: writing it needs jinja2")
-    differs |= _compare_tables(folder, checked, computed)
+    else:
+        texts = _compare_texts(folder, checked, stated, computed)
+        differs |= texts
+        if None in texts.values():
+            notes.append(
+                f"{' and '.join(texts)} were compared by digest alone: writing them needs jinja2"
+            )
+    tables = _tables(computed)
+    compared = _compare_tables(folder, checked, tables)
     if computed.estimate is None:
-        notes.append(
-            "the card states a rule of the curator's own for the estimate, which cannot be "
-            f"computed again: {', '.join(_TABLES)} were compared by digest, and only their form "
-            f"with the release; what {CARD_FILE} and {_TEXT_FILE} say of the estimate is the "
-            "curator's word"
-        )
-    elif differs.get("covariance.parquet", False) is None:
-        notes.append("covariance.parquet was compared by digest alone: reading it needs pyarrow")
-    recomputed = [name for name in _FILES if differs.get(name) is False and name in checked]
-    if computed.estimate is None and _TEXT_FILE in recomputed:
-        recomputed.remove(_TEXT_FILE)  # it repeats the card, of which a part is only stated
-    wrong = [name for name, differ in differs.items() if differ]
-    return recomputed, notes, [f"{name} does not follow from the release" for name in wrong]
+        notes.append(_own_rule(compared))
+        # What is a curator's word in part was not computed.
+        differs |= dict.fromkeys(set(differs) & set(TEXT_FILES) - _wrong(differs), None)
+        follows = [f"{name}.{kind}" for name in _FOLLOWING for kind in ("csv", "parquet")]
+        compared = {
+            name: differ if differ or name in follows else None for name, differ in compared.items()
+        }
+        return _Derived(differs | compared, notes, {})
+    if None in compared.values():
+        notes.append("Parquet files were compared by digest alone: reading them needs pyarrow")
+    return _Derived(differs | compared, notes, tables)
+
+
+def _page_differs(file: Path, computed: Recomputed, tables: Mapping[str, Table]) -> bool | None:
+    """Return whether the page says something else, pictures aside; None if nobody can tell."""
+    card, estimate = computed.card, computed.estimate
+    if estimate is None or not tables or computed.wording != __version__:
+        return None
+    try:
+        from dpcov.publication.html import page_differs
+    except ModuleNotFoundError:  # of its packages
+        return None
+    try:
+        page = file.read_bytes().decode("utf-8")
+    except ValueError:
+        return True
+    return page_differs(page, with_files(card, _early(card)), estimate, tables)
+
+
+def _early(card: dict[str, Any]) -> dict[str, str]:
+    """Return the digests that were known before texts and page were written."""
+    listed = card["files"]
+    return {
+        name: listed[name].removeprefix("sha256:") for name in data_files(card) if name in listed
+    }
+
+
+def _wrong(differs: dict[str, bool | None]) -> set[str]:
+    return {name for name, differ in differs.items() if differ}
+
+
+def _own_rule(compared: dict[str, bool | None]) -> str:
+    tables = sorted(name for name in compared if name.partition(".")[0] not in _FOLLOWING)
+    return (
+        "the card states a rule of the curator's own for the estimate, which cannot be computed "
+        f"again: of {', '.join(tables)} the numbers that follow from it were compared by digest, "
+        f"and only their form with the release; what {CARD_FILE} and {' and '.join(TEXT_FILES)} "
+        "say of the estimate is the curator's word"
+    )
+
+
+def _tables(computed: Recomputed) -> dict[str, Table]:
+    own_rule = computed.estimate is None
+    estimate = computed.other if computed.estimate is None else computed.estimate
+    if estimate is None:
+        raise FolderError("There is nothing to compare the tables with.")
+    return tables_of(computed.card, estimate, computed.fdr, own_rule=own_rule)
 
 
 def _compare_tables(
-    folder: Path, checked: list[str], computed: Recomputed
+    folder: Path, checked: list[str], tables: dict[str, Table]
 ) -> dict[str, bool | None]:
-    estimate, edges = computed.estimate, computed.edges
     differs: dict[str, bool | None] = {}
-    csv_file, parquet, listed = _TABLES
-    if estimate is None and computed.other is not None:
-        # None if nothing is wrong: it was not computed.
-        if csv_file in checked and not covariance_has_form(folder / csv_file, computed.other):
-            differs[csv_file] = True
-        if listed in checked and (edges is None or not edges_have_form(folder / listed, edges)):
-            differs[listed] = True
-    if estimate is None:
-        return differs
-    if csv_file in checked:
-        differs[csv_file] = covariance_csv_differs(folder / csv_file, estimate)
-    if parquet in checked:
-        differs[parquet] = covariance_parquet_differs(folder / parquet, estimate)
-    if listed in checked:
-        differs[listed] = edges is None or edges_differ(folder / listed, edges, estimate)
+    for table, expected in tables.items():
+        for name, differ in ((f"{table}.csv", csv_differs), (f"{table}.parquet", parquet_differs)):
+            if name in checked:
+                differs[name] = differ(folder / name, expected)
     return differs
 
 
-def _text_differs(file: Path, stated: dict[str, Any], computed: Recomputed) -> bool | None:
-    """Return whether ``card.md`` does not say what the card says; None without jinja2."""
+def _compare_texts(
+    folder: Path, checked: list[str], stated: dict[str, Any], computed: Recomputed
+) -> dict[str, bool | None]:
+    """Return which texts do not say what the card says; None without jinja2."""
     card = dict(computed.card)
     if computed.estimate is None:
         card["estimate"] = stated["estimate"]
-    # The text was written before the page, and cannot hold its own digest.
-    early = {*_TABLES, RELEASE_FILE}
-    card["files"] = {name: digest for name, digest in card["files"].items() if name in early}
+    card = with_files(card, _early(card))
+    return {
+        name: _text_differs(folder / name, write, card)
+        for name, write in _TEXTS.items()
+        if name in checked
+    }
+
+
+def _text_differs(
+    file: Path, write: Callable[[dict[str, Any]], str], card: dict[str, Any]
+) -> bool | None:
     try:
-        expected = card_to_markdown(card).encode()
+        expected = write(card).encode("utf-8", "backslashreplace")
     except MissingExtraError:
         return None
-    except (KeyError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, AttributeError):
         return True
     return file.stat().st_size != len(expected) or file.read_bytes() != expected
-
-
-def _rows(computed: Recomputed) -> tuple[tuple[str | float, ...], ...]:
-    if computed.edges is None or computed.estimate is None:
-        return ()
-    return tuple(edge_rows(computed.edges, computed.estimate))

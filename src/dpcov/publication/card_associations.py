@@ -1,0 +1,93 @@
+"""What a card says of categories: with which other columns they go, in numbers and a sentence.
+
+Owns these words. Related means the same as for pairs of numbers: to be on the list, that of all
+pairs of columns with a category, at the false discovery rate that the card states.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dpcov.postprocess import AnyEstimate
+from dpcov.postprocess.association import CRAMER, Association
+from dpcov.postprocess.estimate import Estimate
+from dpcov.publication.numbers import percent, quoted
+
+__all__ = ["describe_associations", "is_association_told", "strength_of"]
+
+_STRONGEST = 3
+_MEASURES = (
+    "η² is the share of a number's variance that a category explains; Cramér's V of two "
+    "categories is 0 if they are unrelated and 1 if one follows from the other."
+)
+
+
+def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] | None:
+    """Return which columns go with categories; None if there are no pairs with a category."""
+    if not isinstance(estimate, Estimate):
+        return None
+    listed = estimate.categories.associations()
+    if not len(listed):
+        return None
+    told = [line for line in listed if is_association_told(line)]
+    related = [line for line in told if line.q_value <= fdr]
+    strongest = sorted(related, key=strength_of, reverse=True)[:_STRONGEST]
+    untold = len(listed) - len(told)
+    return {
+        "number": len(related),
+        "n_pairs": len(listed),
+        "too_noisy": untold,
+        "strongest": [_facts(line) for line in strongest],
+        "in_words": _in_words(
+            f"a false discovery rate of {percent(fdr)}", related, len(listed), strongest
+        )
+        + _untold_in_words(untold),
+    }
+
+
+def is_association_told(line: Association) -> bool:
+    """Return whether enough levels stand out of the noise to say how strong it is."""
+    return not math.isnan(line.value)
+
+
+def strength_of(line: Association) -> float:
+    """Return how strong an association is for sure, as a correlation: η² is the square of one."""
+    return line.low if line.measure == CRAMER else math.sqrt(line.low)
+
+
+def _facts(line: Association) -> dict[str, Any]:
+    named = {"first": line.first, "second": line.second, "measure": line.measure}
+    numbers = ("value", "low", "high", "q_value")
+    return named | {name: float(getattr(line, name)) for name in numbers}
+
+
+def _in_words(
+    rate: str, related: list[Association], n_pairs: int, strongest: list[Association]
+) -> list[str]:
+    if not related:
+        return [
+            f"No pair of columns with a category is related at {rate}. That is not evidence that "
+            "none is."
+        ]
+    number, pairs = len(related), f"pair{'s' * (n_pairs > 1)}"
+    named = "; ".join(_named(line) for line in strongest)
+    which = "associations" if len(strongest) > 1 else "association"
+    intervals = "95 % intervals" if len(strongest) > 1 else "its 95 % interval"
+    return [
+        f"{number:,} of {n_pairs:,} {pairs} of columns with a category "
+        f"{'is' if number == 1 else 'are'} related at {rate}.",
+        f"The strongest {which}, with {intervals}: {named}. {_MEASURES}",
+    ]
+
+
+def _untold_in_words(untold: int) -> list[str]:
+    if not untold:
+        return []
+    pairs = "1 of these pairs" if untold == 1 else f"{untold:,} of these pairs"
+    return [f"In {pairs} too few levels stand out of the noise to tell."]
+
+
+def _named(line: Association) -> str:
+    shown = line._replace(first=quoted(line.first), second=quoted(line.second), pooled=())
+    return shown.in_words

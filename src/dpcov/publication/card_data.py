@@ -1,0 +1,143 @@
+"""What a card says of the table: how many rows and columns, what they weigh, means and spreads.
+
+Owns these numbers and their sentences. A line of its columns is a number, or one level of a
+category, whose mean is its share.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.postprocess import AnyEstimate
+from dpcov.postprocess.column_errors import deviation_errors, mean_errors
+from dpcov.postprocess.estimate import Estimate
+from dpcov.privacy import Neighbors
+from dpcov.publication.numbers import with_error
+from dpcov.releases import AnyRelease, Release
+
+__all__ = ["describe_data"]
+
+Array = npt.NDArray[np.float64]
+
+
+def describe_data(estimate: AnyEstimate) -> dict[str, Any]:
+    """Return rows, weights and columns of the table behind an estimate."""
+    release = estimate.release
+    design = release.design if isinstance(release, Release) else None
+    n_columns = release.n_columns if design is None else len(design.fields)
+    n_categories = 0 if design is None else len(design.categories)
+    return {
+        "in_words": _size_in_words(release, n_columns, n_categories),
+        "n_rows": release.n_rows,
+        "n_terms": release.n_terms,
+        "n_columns": n_columns,
+        "n_categories": n_categories,
+        "weights": _describe_weights(release),
+        "columns": _columns(estimate),
+    }
+
+
+def _columns(estimate: AnyEstimate) -> list[dict[str, Any]]:
+    release = estimate.release
+    units, unknown = release.units, [None] * release.n_columns
+    mean_error, deviation_error = mean_errors(estimate), deviation_errors(estimate)
+    if mean_error is not None and isinstance(estimate, Estimate):
+        mean_error = _with_shares(estimate, mean_error)
+    spread = estimate.released_deviations.tolist()
+    columns, levels = _origins(release)
+    observed, observed_error = _observed(release)
+    vectors = {
+        "name": release.columns,
+        "column": columns,
+        "level": levels,
+        "center": units.center.tolist(),
+        "scale": units.scale.tolist(),
+        "mean": unknown if mean_error is None else release.location.tolist(),
+        "mean_error": unknown if mean_error is None else mean_error.tolist(),
+        "standard_deviation": unknown if deviation_error is None else spread,
+        "standard_deviation_error": unknown
+        if deviation_error is None
+        else deviation_error.tolist(),
+        "observed": observed,
+        "observed_error": observed_error,
+    }
+    return [
+        dict(zip(vectors, column, strict=True)) for column in zip(*vectors.values(), strict=True)
+    ]
+
+
+def _with_shares(estimate: Estimate, errors: Array) -> Array:
+    """Return errors of means in which those of levels are the errors of shares."""
+    shares = [line.standard_error for line in estimate.categories.shares()]
+    result = errors.copy()
+    result[~estimate.release.design.is_number] = shares
+    return result
+
+
+def _origins(release: AnyRelease) -> tuple[list[str], list[str | None]]:
+    """Return for each value its column in the table, and which level of it."""
+    if not isinstance(release, Release):
+        return list(release.columns), [None] * release.n_columns
+    fields = release.design.fields
+    columns = [fields[place].name for place in release.design.field_of.tolist()]
+    levels = [level for field in fields for level in field.levels or (None,)]
+    return columns, levels
+
+
+def _observed(release: AnyRelease) -> tuple[list[float | None], list[float | None]]:
+    """Return the share of cells that are there, and its error, for each value."""
+    size, missing = release.n_columns, release.provenance.missing
+    if missing == "center" or not isinstance(release, Release):
+        # Where cells may be missing, nothing says how many are.
+        known = missing == "refuse"
+        return [1.0 if known else None] * size, [0.0 if known else None] * size
+    found, place = release.observed, release.design.field_of
+    share, error = (part.diagonal()[place] for part in (found.share, found.standard_error))
+    return share.tolist(), error.tolist()
+
+
+def _describe_weights(release: AnyRelease) -> dict[str, Any] | None:
+    """Return how much rows count; None if they have no weights."""
+    weights = release.weights if isinstance(release, Release) else None
+    if weights is None:
+        return None
+    rows = weights.effective_rows(release.n_rows)
+    # Of n w̄² / mean of w², to first order; the noise of both averages is independent.
+    square = max(weights.mean_square, weights.mean**2)
+    relative = math.hypot(2 * weights.error / weights.mean, weights.error / square)
+    error = min(rows * relative, float(release.n_rows))
+    return {
+        "bound": weights.bound,
+        "mean": weights.mean,
+        "mean_square": weights.mean_square,
+        "error": weights.error,
+        "effective_rows": rows,
+        "effective_rows_error": error,
+        "in_words": (
+            f"Rows are weighted, with weights up to a public bound of {weights.bound:g}: as to "
+            f"sampling they count as {with_error(rows, error)} rows of equal weight."
+        ),
+    }
+
+
+def _size_in_words(release: AnyRelease, n_columns: int, n_categories: int) -> str:
+    made = release.provenance
+    who = "people (one row each)" if made.rows_per_unit == 1 else "rows"
+    if made.calibrated_for.neighbors is Neighbors.LOCAL:
+        who = "reports, one for each person"
+    columns = _count(n_columns, "column", "columns")
+    if n_categories:
+        kinds = [
+            _count(n_columns - n_categories, "number", "numbers"),
+            _count(n_categories, "category", "categories"),
+        ]
+        columns += f": {' and '.join(kinds if n_columns > n_categories else kinds[1:])}"
+    return f"{release.n_rows:,} {who}; {columns}."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {many}"
