@@ -7,12 +7,14 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist check docs format bench clean
+.PHONY: help demo test test-lowest test-sdist test-postgres test-faults check docs format bench clean
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
 	@echo "make test-lowest  run them with the lowest versions that are declared"
 	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"
+	@echo "make test-postgres  test ledgers with a PostgreSQL of the system, which it starts and stops"
+	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
 	@echo "make check   lint, format, types, layers"
 	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
@@ -49,6 +51,13 @@ test-sdist: $(READY)
 	$(BIN)/python -m build --sdist --outdir build/sdist
 	cd build/sdist && tar -xzf dpcov-*.tar.gz && rm dpcov-*.tar.gz
 	$(MAKE) -C build/sdist/dpcov-* test
+
+# A server on a free port in a temporary folder, which is gone afterwards.
+test-postgres: $(READY)
+	.ci/postgresql.sh $(BIN)/python -m pytest tests/ledger
+
+test-faults: $(READY)
+	DPCOV_TEST_FAULTS=1 .ci/postgresql.sh $(BIN)/python -m pytest -s tests/ledger/test_faults.py
 
 check: $(READY)
 	$(BIN)/ruff check

@@ -8,13 +8,14 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.covariance import EmpiricalCovariance
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import dpcov
 from dpcov import PairsCovariance, SparseCovariance
-from dpcov.errors import InputError, MissingValueError, ParameterError
+from dpcov.errors import InputError, MissingValueError, ParameterError, UncoveredStepWarning
 
 ROWS = np.random.default_rng(0).normal(size=(5000, 4)) @ np.diag([1.0, 0.5, 2.0, 1.0])
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "row_norm": 6.0}
@@ -288,3 +289,37 @@ def test_rows_are_scored_in_the_columns_that_were_released(make):
     assert (model.mahalanobis(table[:5]) == plain.mahalanobis(ROWS[:5])).all()
     with pytest.raises(InputError, match="does not have the columns"):
         model.mahalanobis(table[:, :2])
+
+
+MODEL = SparseCovariance(epsilon=3.0, delta=1e-4, row_norm=4.0, seed=1)
+
+
+def uncovered(fit):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit()
+    return [str(each.message) for each in caught if each.category is UncoveredStepWarning]
+
+
+def test_a_scaler_before_it_in_a_pipeline_is_said_not_to_be_covered():
+    (said,) = uncovered(lambda: make_pipeline(StandardScaler(), clone(MODEL)).fit(ROWS))
+    assert "comes after StandardScaler" in said
+
+
+def test_steps_that_learn_nothing_are_not_warned_of():
+    steps = FunctionTransformer(np.tanh), Normalizer(), "passthrough"
+    assert uncovered(lambda: make_pipeline(*steps, clone(MODEL)).fit(ROWS)) == []
+    assert uncovered(lambda: clone(MODEL).fit(ROWS)) == []
+
+
+def test_a_search_is_said_to_be_many_releases():
+    search = GridSearchCV(clone(MODEL), {"threshold": [2.0, 3.0]}, cv=2)
+    said = uncovered(lambda: search.fit(ROWS))
+    assert "fitted by a search or a cross-validation" in said[0]
+
+
+def test_a_cross_validation_of_a_pipeline_is_both():
+    pipeline = make_pipeline(StandardScaler(), clone(MODEL))
+    said = " ".join(uncovered(lambda: cross_val_score(pipeline, ROWS, cv=2)))
+    assert "cross-validation" in said
+    assert "StandardScaler" in said

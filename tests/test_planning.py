@@ -395,11 +395,14 @@ def test_a_plan_says_its_shares_and_what_is_stated():
         for kind in ("nothing", "bounds", "all")
     }
     assert said["nothing"] == (
-        "Shares of the budget of dense: range 4 %, center 6 %, limit 6 %, mean 2 %, scale 4 %, "
-        "beyond 0.5 %, radius 4 %, clipping 3 %, moments 70.5 %. Nothing is stated."
+        "Shares of the budget of dense: observed 1 %, range 4 %, center 6 %, limit 6 %, mean 2 %, "
+        "scale 4 %, beyond 0.5 %, radius 4 %, clipping 3 %, moments 69.5 %. Nothing is stated."
     )
     assert said["bounds"].endswith("Stated: facts of 4 of 4 columns; the rest is learned.")
-    assert "dense: beyond 0.5 %, radius 4 %, clipping 3 %, moments 92.5 %." in said["all"]
+    assert (
+        "dense: observed 1 %, beyond 0.5 %, radius 4 %, clipping 3 %, moments 91.5 %."
+        in said["all"]
+    )
     norm = dpcov.plan(n=9000, **BUDGET, columns=facts_of("all", 4), row_norm=3.0)
     assert norm.budget == (
         "Shares of the budget of dense: moments 100 %. "

@@ -16,16 +16,21 @@
     │   ├── MalformedReportError                   … wrong length or impossible contents
     │   ├── ForeignReportError                     … made for another plan, or simulated
     │   └── DuplicateReportError                   … counted already
-    ├── BudgetError            (ValueError)        a device was asked for more than its owner allows
+    ├── BudgetError            (ValueError)        more was asked for than an owner allows
+    ├── LedgerError            (ValueError)        a ledger that cannot be used, or not like this
+    │   ├── AlteredLedgerError                     … since its lines are not those that were written
+    │   └── UnfinishedRequestError                 … since the request was begun before
     ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
     ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
     ├── EngineError            (RuntimeError)      the workers of an engine did not finish
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
     └── MissingExtraError      (ImportError)       an optional part is not installed
 
+    LargeEpsilonWarning        (UserWarning)       an epsilon that promises little
     LeftoverWarning            (UserWarning)       a run that was killed left files behind
     NothingDetectableWarning   (UserWarning)       a release too noisy to show any relation
     SaturationWarning          (UserWarning)       a release of rows that were nearly all clipped
+    UncoveredStepWarning       (UserWarning)       scikit-learn did more than is promised
     WeakPromiseWarning         (UserWarning)       a delta that allows to publish somebody's row
 
 Claim P8. No message contains a value from the data or anything computed from one, nor
@@ -35,6 +40,7 @@ does an exception chained to it. Column names, shapes and types are public and m
 from __future__ import annotations
 
 __all__ = [
+    "AlteredLedgerError",
     "BudgetError",
     "CollectionPlanError",
     "CorruptFileError",
@@ -47,6 +53,8 @@ __all__ = [
     "FutureSchemaError",
     "InexactArithmeticError",
     "InputError",
+    "LargeEpsilonWarning",
+    "LedgerError",
     "LeftoverWarning",
     "MalformedReportError",
     "MissingExtraError",
@@ -58,6 +66,8 @@ __all__ = [
     "ReportError",
     "SaturationWarning",
     "SensitiveDataError",
+    "UncoveredStepWarning",
+    "UnfinishedRequestError",
     "WeakPromiseWarning",
 ]
 
@@ -119,7 +129,19 @@ class DuplicateReportError(ReportError):
 
 
 class BudgetError(DpcovError, ValueError):
-    """A plan would spend, or tell by silence, more than the owner of a device allows."""
+    """More would be spent, or told by silence, than the owner of a device or account allows."""
+
+
+class LedgerError(DpcovError, ValueError):
+    """A ledger is not there, cannot be reached, or does not take what it is given."""
+
+
+class AlteredLedgerError(LedgerError):
+    """A line of a ledger was altered, removed or moved. Nothing is charged to it."""
+
+
+class UnfinishedRequestError(LedgerError):
+    """A request was begun before and not finished: noise may have been drawn for it."""
 
 
 class SensitiveDataError(DpcovError, TypeError):
@@ -152,6 +174,14 @@ class NothingDetectableWarning(UserWarning):
 
 class SaturationWarning(UserWarning):
     """Nearly all rows were clipped to the stated norm."""
+
+
+class LargeEpsilonWarning(UserWarning):
+    """Epsilon is above 3: what is concluded about one person may change a lot."""
+
+
+class UncoveredStepWarning(UserWarning):
+    """Something that scikit-learn does before, or again, is not covered by the promise."""
 
 
 class WeakPromiseWarning(UserWarning):

@@ -7,11 +7,12 @@ which packages, and the sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from types import ModuleType
 from typing import Any
 
 from dpcov.errors import MissingExtraError
 
-__all__ = ["naming_extra"]
+__all__ = ["load_pandas", "naming_extra"]
 
 
 def naming_extra(
@@ -31,3 +32,12 @@ def naming_extra(
             raise MissingExtraError(sentence) from None
 
     return load_or_say
+
+
+def load_pandas() -> ModuleType:
+    """Import pandas, or say how to install it."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise MissingExtraError("Data frames need pandas: pip install 'dpcov[frames]'") from None
+    return pd

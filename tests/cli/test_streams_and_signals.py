@@ -108,7 +108,7 @@ def test_a_reader_that_leaves_is_no_failure(place, command):
 
 def test_a_reader_that_leaves_does_not_make_an_altered_folder_hold(place):
     assert shell(f"{RELEASE} --out altered", "", place).returncode == 0
-    (place / "altered" / "edges.csv").write_text("")
+    (place / "altered" / "pairs.csv").write_text("")
     for command in ("show", "show --json", "verify", "verify --json", "card"):
         assert shell(f"{command} altered", "| true", place).returncode == 1
 

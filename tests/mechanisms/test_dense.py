@@ -61,7 +61,8 @@ def test_a_center_that_is_off_does_no_harm_but_by_clipping():
     assert close(release.estimate(sparse=False).covariance)
 
 
-STEPS = ["range", "center", "limit", "mean", "scale", "beyond", "radius", "clipping", "moments"]
+LENGTHS = ["beyond", "radius", "clipping", "moments"]
+STEPS = ["observed", "range", "center", "limit", "mean", "scale", *LENGTHS]
 
 
 @pytest.mark.claim("P18")
@@ -77,7 +78,7 @@ STEPS = ["range", "center", "limit", "mean", "scale", "beyond", "radius", "clipp
                 "income": {"center": 2000, "scale": 1000},
                 "score": {"lower": -5, "upper": 100, "center": 3, "scale": 1},
             },
-            STEPS[5:],
+            ["observed", *LENGTHS],
         ),
     ],
     ids=["nothing", "bounds", "some", "all"],
@@ -99,7 +100,8 @@ def test_with_a_row_norm_nothing_is_learned():
 
 
 @pytest.mark.claim("P18")
-def test_what_clipping_takes_away_is_made_up_for_by_one_factor(monkeypatch):
+@pytest.mark.parametrize("rule", ["refuse", "pairwise"])
+def test_what_clipping_takes_away_is_made_up_for_by_one_factor(monkeypatch, rule):
     made = []
     real = dense.release_gram
 
@@ -108,15 +110,16 @@ def test_what_clipping_takes_away_is_made_up_for_by_one_factor(monkeypatch):
         return made[-1]
 
     monkeypatch.setattr(dense, "release_gram", record)
-    release = dpcov.release(WORK, epsilon=1, delta=1e-6, seed=4)
+    release = dpcov.release(WORK, epsilon=1, delta=1e-6, missing=rule, seed=4)
     (clipped,) = made
+    (matrix, mean), (before, mean_before) = release.raw, clipped.raw
     assert 1 < release.factor < 1.2
-    assert np.array_equal(release.matrix, clipped.matrix * release.factor)
+    assert np.array_equal(matrix, before * release.factor)
     ratio = release.noise_scale.off_diagonal / clipped.noise_scale.off_diagonal
     assert ratio == pytest.approx(release.factor)
-    assert np.array_equal(release.mean, clipped.mean)
+    assert np.array_equal(mean, mean_before)
     excess, error = release.learned.clipping.likely_excess(release.provenance.row_norm)
-    whole = np.trace(clipped.matrix) + clipped.mean @ clipped.mean
+    whole = np.trace(before) + mean @ mean
     assert release.factor == pytest.approx(1 + excess / whole)
     assert release.factor_error == pytest.approx(error / whole)
 
@@ -127,7 +130,13 @@ def test_a_missing_cell_is_refused_before_anything_is_spent(row_norm):
     rows = WORK.copy()
     rows[7, 1] = np.nan
     with pytest.raises(InputError, match="Nothing was spent"):
-        dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=row_norm)
+        dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=row_norm, missing="refuse")
+
+
+@pytest.mark.parametrize(("row_norm", "rule"), [(None, "pairwise"), (3.0, "refuse")])
+def test_gaps_are_counted_by_default_where_the_row_norm_is_learned(row_norm, rule):
+    release = dpcov.release(WORK, epsilon=1, delta=1e-6, row_norm=row_norm)
+    assert release.provenance.missing == rule
 
 
 def test_intervals_edges_and_rows_come_in_own_units():
@@ -139,7 +148,7 @@ def test_intervals_edges_and_rows_come_in_own_units():
     assert (edge.first, edge.second) == ("age", "income")
     assert edge.value == pytest.approx(TRUTH[0, 1], rel=0.05)
     assert edge.standard_error == pytest.approx(estimate.standard_error[0, 1], rel=1e-6)
-    rows = estimate.sample(20_000, seed=1)
+    rows = estimate.sample(20_000, seed=1).to_numpy()
     assert rows.mean(axis=0) == pytest.approx(MEAN, rel=0.05)
     assert np.cov(rows.T)[1, 1] == pytest.approx(TRUTH[1, 1], rel=0.1)
 
@@ -321,7 +330,7 @@ def test_every_step_pays_for_all_rows_of_a_person(monkeypatch):
     assert all(payment.rows_per_unit == 3 for payment in payments)
 
 
-@pytest.mark.parametrize("rule", ["refuse", "center"])
+@pytest.mark.parametrize("rule", ["refuse", "center", "pairwise"])
 def test_every_pass_has_the_same_rule_for_missing_cells(monkeypatch, rule):
     rules = []
     real = serial.SerialEngine.run

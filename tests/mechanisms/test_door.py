@@ -1,5 +1,7 @@
 import inspect
 import traceback
+import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ import dpcov
 from dpcov.errors import (
     DpcovError,
     InputError,
+    LargeEpsilonWarning,
     MissingValueError,
     ParameterError,
     SaturationWarning,
@@ -177,6 +180,16 @@ def test_a_delta_above_one_over_n_is_warned_of():
         dpcov.release(ROWS, epsilon=1, delta=0.01, row_norm=1)
 
 
+@pytest.mark.parametrize("make", [dpcov.release, partial(dpcov.release_pairs, max_pairs=1)])
+def test_an_epsilon_above_three_is_warned_of(make):
+    with pytest.warns(LargeEpsilonWarning, match="chance of 1 % may have one of 54.6 %"):
+        make(ROWS, epsilon=4, delta=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LargeEpsilonWarning)
+        make(ROWS, epsilon=3, delta=1e-9)
+        make(ROWS, epsilon=4, delta=1e-9, seed=1)  # a simulation promises nothing anyway
+
+
 def test_any_seed_of_any_size_works():
     assert dpcov.release(ROWS, **BUDGET, seed=10**5000).simulated
 
@@ -217,7 +230,7 @@ def test_impossible_parameters_spend_nothing(name, value, spent):
     [
         ({"delta": 1.0}, "delta must lie in"),
         ({"neighbors": "swap"}, "neighbors must be one of 'replace', 'add-remove'"),
-        ({"missing": "drop"}, "missing must be one of 'refuse', 'center'"),
+        ({"missing": "drop"}, "missing must be one of 'pairwise', 'refuse', 'center'"),
         ({"seed": -1}, "seed must"),
         ({"seed": -(10**5000)}, "seed must"),
         ({"epsilon": 10**400}, "epsilon must"),
@@ -241,7 +254,7 @@ def test_unusable_tables_spend_nothing(table, spent):
 
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf])
-def test_missing_cells_are_refused_by_default_and_spend_nothing(hole, spent):
+def test_missing_cells_are_refused_where_the_norm_is_stated_and_spend_nothing(hole, spent):
     rows = ROWS.copy()
     rows[17, 1] = hole
     with pytest.raises(MissingValueError, match="missing='center'"):

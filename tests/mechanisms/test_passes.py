@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import dpcov
+from dpcov.columns.fields import Field
 from dpcov.errors import InputError
 from dpcov.mechanisms import door
 
@@ -56,6 +57,7 @@ class _Shortened:
     """Rows that know their number, do not look whether they have it, and lose some."""
 
     columns = ("a", "b", "c")
+    fields = tuple(map(Field, columns))
     n_rows = N_ROWS
 
     def __init__(self, readings):

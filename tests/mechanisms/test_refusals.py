@@ -43,22 +43,34 @@ BOTH = {
         {"a": "wide"},
         {"a": {"width": 1}},
         {"a\n": {}},
+        {"a": {"levels": ["f"]}},
+        {"a": {"levels": ["f", "m"], "lower": 0}},
+        {"a": {"missing": [-9], "complete": True}},
+        {"a": {"unit": "fortnights"}},
         ["a", "a"],
         ["a", 1],
     ],
     "row_norm": [0, -1.0, "private", np.inf, True, [1.0], 1e30],
     "shares": [5, {"noise": 1}, {"moments": -1}, {"values": "half"}],
-    "missing": ["drop", None],
+    "missing": ["drop", "", True],
     "header": ["yes", 1],
+    "missing_codes": [[None], [np.nan], 3j, [True], {}],
+    "csv": [";", {"delimiter": "ab"}, {"decimal": ","}, {"quote": "'"}],
     "engine": ["spark", 3],
     "progress": ["yes", 3],
     "seed": [-1, "x", 1.5],
     "privacy_unit": ["who", 3],
     "rows_per_unit": [2],
+    "ledger": ["budget.db", 3],
+    "request_id": ["spring", 3],
 }
 UNIT = {"privacy_unit": "who", "rows_per_unit": 2}
 MORE = {
     dpcov.release: [
+        {"weight": "w"},
+        {"weight": "w", "weight_bound": 0},
+        {"weight": 5, "weight_bound": 2.0},
+        {"weight_bound": 2.0},
         {"privacy_unit": "who", "rows_per_unit": 0},
         {"privacy_unit": "who", "rows_per_unit": 1.5},
         UNIT | {"columns": {"who": (0, 1)}},
@@ -132,7 +144,8 @@ def test_a_refusal_of_rows_says_that_nothing_was_spent_too(make):
     rows = np.ones((5000, 3))
     rows[7, 1] = np.nan
     for table, options in (
-        (rows, {}),
+        (rows, {"missing": "refuse"}),
+        (rows, {"row_norm": 1.0, "missing": "refuse"}),
         (rows, {"row_norm": 1.0}),
         (pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]}), {}),
         ("no-such-file.csv", {}),

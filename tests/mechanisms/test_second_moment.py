@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from designs import numbers
 from dpcov.errors import ParameterError
 from dpcov.exact import triangle
 from dpcov.exact.grid import Grid
@@ -138,9 +139,8 @@ def test_the_same_stream_gives_the_same_release_and_the_noise_is_symmetric():
     promise = ApproxDP(1.0, 1e-5, "replace")
     calibration = calibrate_moments(promise=promise, n_rows=6, row_norm=1.0)
     sums = Gram.from_rows(np.eye(6)[:, :5], grid=calibration.grid)
-    columns = ("a", "b", "c", "d", "e")
     first, second = (
-        release_gram(sums, calibration, columns=columns, stream=RandomStream.from_seed(3))
+        release_gram(sums, calibration, design=numbers(5), stream=RandomStream.from_seed(3))
         for _ in range(2)
     )
     assert first == second
@@ -154,8 +154,8 @@ def test_every_entry_gets_its_own_noise_whatever_the_bands(monkeypatch, bands):
     promise = ApproxDP(1.0, 1e-5, "replace")
     calibration = calibrate_moments(promise=promise, n_rows=2, row_norm=1.0)
     zero = Gram.from_rows(np.zeros((2, 40)), grid=calibration.grid)
-    names = tuple(map(str, range(40)))
-    matrix = release_gram(zero, calibration, columns=names, stream=RandomStream.from_seed(1)).matrix
+    stream = RandomStream.from_seed(1)
+    matrix = release_gram(zero, calibration, design=numbers(40), stream=stream).matrix
     assert len(np.unique(matrix[np.triu_indices(40)])) == 820
 
 
@@ -182,8 +182,8 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_panels(monkeypatch, ent
     table = np.random.default_rng(0).normal(size=(50, size))
     sums = Gram.from_rows(table, grid=calibration.grid)
     assert (len(list(sums.triangle.panels())) == 1) == (entries == 10_000)
-    names, stream = tuple(map(str, range(size))), RandomStream.from_seed(1)
-    matrix = release_gram(sums, calibration, columns=names, stream=stream).matrix
+    stream = RandomStream.from_seed(1)
+    matrix = release_gram(sums, calibration, design=numbers(size), stream=stream).matrix
     expected = plain_release(sums.sums, calibration, RandomStream.from_seed(1), band)
     assert matrix.tobytes() == expected.tobytes()
 
@@ -193,6 +193,7 @@ def test_the_gram_must_fit_the_plan():
     stream = RandomStream.from_seed(0)
     other_rows = Gram.from_rows(np.eye(2), grid=calibration.grid)
     other_grid = Gram.from_rows(np.eye(3), grid=Grid(row_norm=2.0, bits=20))
-    for wrong, columns in ((other_rows, ("a", "b")), (other_grid, ("a", "b", "c"))):
+    other_design = Gram.from_rows(np.eye(3), grid=calibration.grid)
+    for wrong, size in ((other_rows, 2), (other_grid, 3), (other_design, 2)):
         with pytest.raises(ParameterError, match="not made for this calibration"):
-            release_gram(wrong, calibration, columns=columns, stream=stream)
+            release_gram(wrong, calibration, design=numbers(size), stream=stream)

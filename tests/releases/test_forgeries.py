@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpcov
+from designs import numbers
 from dpcov import privacy
 from dpcov.errors import CorruptFileError
 from dpcov.exact.randomness import RandomStream
@@ -151,7 +152,7 @@ def backwards(facts):
     facts["provenance"]["events"].reverse()
 
 
-LEARNING = ("range", "center", "limit", "mean", "scale", "beyond", "radius", "clipping")
+LEARNING = ("observed", "range", "center", "limit", "mean", "scale", "beyond", "radius", "clipping")
 TINY = 1e-9  # far beyond rounding, and less than any forger would take
 
 
@@ -313,9 +314,7 @@ def without_mean():
         promise=ApproxDP(1.0, 1e-6, "replace"), n_rows=len(ROWS), row_norm=3.0
     )
     gram = Gram.from_rows(ROWS, grid=calibration.grid)
-    return release_gram(
-        gram, calibration, columns=("x0", "x1", "x2"), stream=RandomStream.from_os()
-    )
+    return release_gram(gram, calibration, design=numbers(3), stream=RandomStream.from_os())
 
 
 @pytest.fixture(scope="module")

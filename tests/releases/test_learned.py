@@ -52,7 +52,7 @@ def test_what_was_learned_is_read_only():
         {"beyond": np.array([np.nan, 0.0])},
         {"beyond": np.array([0.1])},
         {"upper": np.array([np.inf, 4.0])},
-        {"beyond_error": 0.0},
+        {"beyond_error": -1e-9},
         {"beyond_error": None},
         {"known_range": np.array([0], dtype=np.int8)},
         {"known_scale": np.array([0, 3], dtype=np.int8)},

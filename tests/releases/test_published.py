@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import dpcov
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.errors import ParameterError
 from dpcov.releases.published import Published
 from publication import releases
@@ -49,10 +51,17 @@ def test_units_of_another_number_of_columns_are_refused(make):
 @pytest.mark.parametrize("make", KINDS)
 def test_a_release_that_differs_in_any_field_is_another(make):
     release = made(make)
-    others = {"n_rows": release.n_rows + 2, "simulated": True}
-    others["units"] = dpcov.Units(np.ones(5), np.ones(5))
-    others["columns"] = tuple("abcde")
-    assert all(replace(release, **{name: value}) != release for name, value in others.items())
+    others = [
+        {"n_rows": release.n_rows + 2},
+        {"simulated": True},
+        {"units": dpcov.Units(np.ones(5), np.ones(5))},
+        {"columns": tuple("abcde")},
+    ]
+    if getattr(release, "working", None) is not None:
+        design = Design(tuple(map(Field, "abcde")))
+        others[-1]["working"] = replace(release.working, design=design)
+        others.append({"working": replace(release.working, observed=np.full(5, 0.5))})
+    assert all(replace(release, **changes) != release for changes in others)
     assert replace(release) == release
 
 
@@ -82,7 +91,8 @@ def test_a_release_says_where_its_variances_come_from():
 
 
 def test_a_release_counts_what_it_holds():
-    assert [made(make).n_released for make in KINDS] == [15, 15, 3, 3, 3]
+    # Of five columns, and of five whose gaps are counted.
+    assert [made(make).n_released for make in KINDS] == [15, 55, 3, 3, 3]
 
 
 def test_the_noise_of_everything_that_was_released_is_listed():

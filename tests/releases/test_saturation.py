@@ -69,9 +69,9 @@ def test_reports_of_devices_have_it_too(make):
 def test_it_is_about_the_rows_as_they_were_clipped():
     release = releases.learned()
     assert release.factor > 1
-    plain = dataclasses.replace(
-        release,
-        matrix=release.matrix / release.factor,
+    clipped = dataclasses.replace(release.working, matrix=release.working.matrix / release.factor)
+    plain = release.with_working(
+        clipped,
         noise_scale=dataclasses.replace(
             release.noise_scale, diagonal=release.noise_scale.diagonal / release.factor
         ),

@@ -11,6 +11,7 @@ import dpcov
 from dpcov.errors import InputError, ParameterError
 from dpcov.privacy import Gaussian, Selection
 from dpcov.sensitive.sums import cell_counts, rows, signs
+from dpcov.sensitive.tables import working
 from wiring import account, reading
 from wiring.choices import (
     ALWAYS,
@@ -58,7 +59,8 @@ def release(watch, options, row, answers=None, *, alone=False):
 def _nobody_is_let_in(row):
     """Let a row without cells be read where tables with gaps are refused.
 
-    It stands for a person who is not in the table; no table has it.
+    It stands for a person who is not in the table; no table has it. Where gaps are counted, such
+    a row is one like others, and nobody's is zero in all working cells.
     """
     if not np.isnan(row).all():
         yield
@@ -67,8 +69,17 @@ def _nobody_is_let_in(row):
         patch.object(rows, "check_complete"),
         patch.object(cell_counts, "check_complete"),
         patch.object(signs, "_check_missing_cells"),
+        patch.object(working.Reading, "_read_tile", _read_nobody),
     ):
         yield
+
+
+_READ_TILE = working.Reading._read_tile
+
+
+def _read_nobody(self, block, out):
+    _READ_TILE(self, block, out)
+    out[np.isnan(block).all(axis=1)] = 0.0
 
 
 def audit(watch, options):

@@ -48,7 +48,7 @@ CORE = {
 # The rest: combinations of the above are tried again with some of these, in turn.
 SIDES = {
     "columns": [None, "names", FACTS, BOUNDED, WIDE, PARTLY],
-    "missing": ["refuse", "center"],
+    "missing": ["refuse", "center", "pairwise"],
     "shares": [
         None,
         {"center": 0.2, "radius": 0.01},
@@ -59,8 +59,12 @@ SIDES = {
     "table": ["array", "stream"],
 }
 # Stated the same in all of them. A seed lets differences pair the same rows in every run.
-# Whether a file has a header is a matter of names, not of noise.
+# Whether a file has a header, how it is written, and which codes mean that a cell is missing are
+# matters of reading, not of noise. Weights are not audited here: `test_taint.py` looks at them. A
+# ledger takes no seed: that the noise with one is that of the events is tests/ledger's to see.
 ALWAYS = {"epsilon": 4.0, "delta": 1e-6, "seed": 7, "progress": False, "header": None}
+ALWAYS |= {"csv": None, "missing_codes": None, "ledger": None, "request_id": None}
+WEIGHTS = {"weight", "weight_bound"}
 NOT_OPTIONS = {"table", "privacy_unit"}  # the table, and a name that goes with rows_per_unit
 OWN = {"table"}  # how the table is handed over is a choice of this test
 E1, E2 = np.eye(SIZE)[:2]
@@ -175,7 +179,7 @@ def candidates(options, made=None):
     else:
         center, scale = units(options)
         rows = [center + scale * row for row in _working_candidates(options)]
-    if options["missing"] == "center":
+    if options["missing"] != "refuse":
         rows += [np.array([FAR, np.nan, 0, 0]), np.array([np.nan, FAR, np.inf, 0])]
     return rows
 
@@ -229,15 +233,16 @@ def table(row, options, *, alone=False):
     If the person is alone, the rows of everybody else add nothing.
     """
     facts = (row, *units(options))
-    gaps = options["missing"] == "center"
+    gaps = {"refuse": 0, "center": 2, "pairwise": ROWS // 4}[options["missing"]]
     return _table(*(tuple(fact.tolist()) for fact in facts), tuple(places(options)), gaps, alone)
 
 
 @cache
 def _table(row, center, scale, places, gaps, alone):
     rows, whose = others() * (not alone), np.arange(1.0, ROWS + 1)
-    if gaps:
-        rows[7, 2] = rows[8, 1] = np.nan
+    # In one column no cell is missing, in the others as many, not all in the same rows.
+    for place in range(1, SIZE):
+        rows[7 * place : 7 * place + gaps, place] = np.nan
     rows = np.array(center) + np.array(scale) * rows
     rows[list(places)], whose[list(places)] = row, 0
     return rows, whose

@@ -4,10 +4,12 @@ It knows the sensitivities by hand and asks the library for none of them.
 """
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
@@ -17,24 +19,45 @@ from dpcov.privacy import ApproxDP, gaussian_scale
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.tables import open_table
 
-OTHERS = np.random.default_rng(5).normal(2.0, 3.0, size=(40, 3))
+N_OTHERS, N_GAPS = 40, 12
+OTHERS = np.random.default_rng(5).normal(2.0, 3.0, size=(N_OTHERS, 3))
+SEX, ANSWER = ("f", "m", "x"), ("no", "yes")
+# Tables of other columns than three complete numbers: all have three columns.
+DESIGNS = {
+    "gaps": (Field("a"), Field("b"), Field("c", may_be_missing=False)),
+    "categories": (
+        Field("a", may_be_missing=False),
+        Field("sex", SEX, may_be_missing=False),
+        Field("answer", ANSWER, may_be_missing=False),
+    ),
+    "both": (Field("a"), Field("sex", SEX), Field("answer", ANSWER, may_be_missing=False)),
+    "categories alone": (Field("sex", SEX), Field("answer", ANSWER), Field("more", SEX)),
+}
 ROUNDING = 1e-9
 EPSILON = 60.0  # so little noise that quantiles of so few rows are not all medians
 # How many times noise is drawn for each step.
 DRAWS = {
-    "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1, "beyond": 1, "radius": 7,
-    "clipping": 1,
+    "observed": 1, "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1, "beyond": 1,
+    "levels": 1, "radius": 7, "clipping": 1,
 }  # fmt: skip
 # Which steps have something to learn: bounds are wide, and ranges within them are learned, too.
-STEPS = {kind: list(DRAWS) for kind in ("nothing", "bounds", "some")} | {
-    "all": ["beyond", "radius", "clipping"]
+LENGTHS = ["radius", "clipping"]
+NUMBERS = ["range", "center", "limit", "mean", "scale", "beyond"]
+STEPS = {kind: [*NUMBERS, *LENGTHS] for kind in ("nothing", "bounds", "some")} | {
+    "all": ["beyond", *LENGTHS],
+    "gaps": ["observed", *NUMBERS, *LENGTHS],
+    "categories": [*NUMBERS, "levels", *LENGTHS],
+    "both": ["observed", *NUMBERS, "levels", *LENGTHS],
+    "categories alone": ["observed", "levels", *LENGTHS],
 }
 LOOSE = "at most"
 NAN, INF = np.nan, np.inf
 
 
 def stated(kind):
-    """Return what is stated of three columns."""
+    """Return what is stated of three columns, or which ones there are."""
+    if kind in DESIGNS:
+        return Stated.of([None] * 3, Design(DESIGNS[kind]))
     facts = {
         "nothing": {},
         "bounds": {"lower": [-50.0, 0.0, 1.0], "upper": [50.0, 60.0, 9.0]},
@@ -47,16 +70,32 @@ def stated(kind):
         "all": {"center": [1.0, 2.0, 3.0], "scale": [3.0, 3.0, 3.0]},
     }[kind]
     plain = Stated.nothing(3)
-    return Stated(
-        **{
-            name: np.array(facts.get(name, getattr(plain, name)))
-            for name in ("lower", "upper", "center", "scale")
-        }
-    )
+    return replace(plain, **{name: np.array(values) for name, values in facts.items()})
 
 
-def candidates():
-    """Return rows that one person may have; the first adds nothing."""
+def others(kind):
+    """Return the rows of everybody else; as many cells are missing wherever some may be."""
+    rows = OTHERS.copy()
+    generator = np.random.default_rng(6)
+    for place, field in enumerate(DESIGNS.get(kind, ())):
+        if field.levels is not None:
+            rows[:, place] = generator.integers(0, len(field.levels), size=N_OTHERS)
+        if field.may_be_missing:
+            rows[generator.permutation(N_OTHERS)[:N_GAPS], place] = NAN
+    return rows
+
+
+def candidates(kind):
+    """Return rows that one person may have; the first has no cell."""
+    if kind in DESIGNS:
+        # Beside levels there are cells that are none: they are missing.
+        cells = [(-1e300, 0.0), (1e300, 1.0), (0.0, 2.0), (2.0, 1.0), (NAN, 0.0), (7.0, NAN)]
+        cells += [(INF, -1.0), (3.0, 0.5), (1e9, 1e300), (40.0, 0.0)]
+        rows = [np.full(3, NAN)]
+        for number, level in cells:
+            row = [number if each.levels is None else level for each in DESIGNS[kind]]
+            rows.append(np.array(row))
+        return rows
     some = [-1e300, -1e3, -7.0, 0.0, 2.0, 3.0, 40.0, 1e300]
     rows = [np.full(3, cell) for cell in some]
     rows += [np.array([NAN, 5.0, -5.0]), np.array([INF, 1e-320, -0.0]), np.array([1e9, 0, -1e9])]
@@ -67,7 +106,8 @@ def run(watch, options, row, answers=None):
     """Learn from a table in which one person has `row` as often as allowed, or none."""
     watch.begin(answers)
     rows_per_unit = options.get("rows_per_unit", 1)
-    facts = stated(options.get("stated", "nothing"))
+    kind = options.get("stated", "nothing")
+    facts = stated(kind)
     promise = ApproxDP(EPSILON, 1e-6, options.get("neighbors", "replace"))
     split = budget.split_budget(
         promise,
@@ -77,10 +117,10 @@ def run(watch, options, row, answers=None):
     )
     own = [] if row is None else [row] * rows_per_unit
     lesson = learn.learn(
-        open_table(np.array([*OTHERS, *own])),
+        open_table(np.array([*others(kind), *own])),
         facts,
         split,
-        missing=Missing.CENTER,
+        missing=Missing.PAIRWISE if kind in DESIGNS else Missing.CENTER,
         engine=SerialEngine(),
         stream=RandomStream.from_seed(1),
     )
@@ -89,9 +129,11 @@ def run(watch, options, row, answers=None):
 
 def audit(watch, options):
     """Return what is wrong with learning under these options."""
-    rows = candidates()
+    kind = options.get("stated", "nothing")
+    rows = candidates(kind)
     lesson, draws = run(watch, options, rows[3])
-    rows.append(lesson.reading.center)
+    if kind not in DESIGNS:
+        rows.append(lesson.reading.center)
     found = _audit_given(watch, options, rows, [draw.answer for draw in draws])
     # After other answers other questions are asked; some of them hardly ever come.
     generator = np.random.default_rng(3)
@@ -108,10 +150,14 @@ def _audit_nobody(watch, options, answers):
     """Compare a person whose rows have no cells with nobody: sums are those of the others.
 
     After answers this large the number of rows, which differs, decides nothing but which tails
-    ranges and limits leave.
+    ranges and limits leave. Where gaps are counted, a row without cells is a row like others, and
+    it has a length.
     """
+    kind = options.get("stated", "nothing")
+    if any(field.may_be_missing for field in DESIGNS.get(kind, ())):
+        return _audit_present(watch, options, answers)
     (_, with_one), (_, without) = (
-        run(watch, options, row, answers) for row in (candidates()[0], None)
+        run(watch, options, row, answers) for row in (candidates(kind)[0], None)
     )
     found, start = set(), 0
     for step in STEPS[options.get("stated", "nothing")]:
@@ -122,6 +168,41 @@ def _audit_nobody(watch, options, answers):
             found.add(f"{step}: a row without cells adds to it")
         start = stop
     return found
+
+
+def _audit_present(watch, options, answers):
+    """Compare every person with nobody: no step moves further than its event says."""
+    try:
+        made, without = run(watch, options, None, answers)
+        runs = [run(watch, options, row, answers)[1] for row in candidates(options["stated"])]
+    except ParameterError as refusal:
+        return {f"no outcome but: {refusal}"}
+    if any([d.exact.size for d in draws] != [d.exact.size for d in without] for draws in runs):
+        return {"the number of draws depends on whether somebody is there"}
+    found, places = set(), _places(made.events[:-1])
+    for draws in runs:
+        for event, (start, stop) in zip(made.events, places, strict=False):
+            share = _apart(draws[start:stop], without[start:stop]) * event.multiplier
+            if share > 1 + ROUNDING and event.name not in ("range", "limit"):
+                found.add(f"{event.name}: a person is {share:.4g} sensitivities from nobody")
+    return found
+
+
+def _places(events):
+    """Return from where to where the draws of each step stand."""
+    ends = np.cumsum([0, *(DRAWS[event.name] for event in events)]).tolist()
+    return list(pairwise(ends))
+
+
+def _apart(draws, others):
+    """Return how far two tables are apart in a step, in units of its noise."""
+    return float(
+        sum(
+            ((one.exact - two.exact).astype(float) ** 2).sum() / one.scales[0] ** 2
+            for one, two in zip(draws, others, strict=True)
+        )
+        ** 0.5
+    )
 
 
 def _audit_given(watch, options, rows, answers):
@@ -154,22 +235,16 @@ def _moved(runs, events, options):
     moments has cells, at the centers, where others are refused.
     """
     neighbors = list(combinations(range(len(runs)), 2))
-    start = 0
-    for event in events:
-        stop = start + DRAWS[event.name]
-        furthest = max(
-            sum(
-                float(((one.exact - two.exact).astype(float) ** 2).sum()) / one.scales[0] ** 2
-                for one, two in zip(runs[a][start:stop], runs[b][start:stop], strict=True)
-            )
-            for a, b in neighbors
-        )
-        share = furthest**0.5 * event.multiplier
+    for event, (start, stop) in zip(events, _places(events), strict=True):
+        furthest = max(_apart(runs[a][start:stop], runs[b][start:stop]) for a, b in neighbors)
+        share = furthest * event.multiplier
         if share > 1 + ROUNDING:
             yield f"{event.name}: neighbors are {share:.4g} sensitivities apart"
-        if share < 0.7:  # where bounds are stated, a cell of one column cannot be beyond them
+        # Where bounds are stated, a cell of one column cannot be beyond them. Rows of nothing but
+        # categories are about as long as each other.
+        alike = event.name in LENGTHS and options.get("stated") == "categories alone"
+        if share < 0.7 and not alike:
             yield f"{event.name}: neighbors are {LOOSE} {share:.4g} of it apart"
-        start = stop
 
 
 def same(one, two):
@@ -184,6 +259,6 @@ def same(one, two):
         and all(np.array_equal(getattr(learned, n), getattr(other, n)) for n in names)
         and all(
             np.array_equal(getattr(one.reading, n), getattr(two.reading, n))
-            for n in ("lower", "upper", "center", "scale")
+            for n in ("lower", "upper", "center", "scale", "observed")
         )
     )

@@ -17,6 +17,7 @@ VARIANCES = "privacy.sensitivity:squared_variance_sensitivity"
 VARIANCES_OUT = "mechanisms.pairs:_release_variances"
 LEARNED = {"row_norm": None}
 LESS = {"neighbors": "add-remove"}
+GAPS = {"row_norm": None, "missing": "pairwise"}
 
 # Name: where, what stands there, what is planted, and options under which it shows.
 BUGS = {
@@ -47,8 +48,8 @@ BUGS = {
     ),
     "moments that are replaced paid as removed": (
         "mechanisms.second_moment:calibrate_moments",
-        "            promise.neighbors,\n",
-        "            type(promise.neighbors).ADD_REMOVE,\n",
+        "moments_relation(promise.neighbors, leaves_traces=leaves_traces)",
+        "type(promise.neighbors).ADD_REMOVE",
         {},
     ),
     "pairs selected with two thirds of the noise": (
@@ -132,6 +133,45 @@ BUGS = {
         "(*lesson.events[:-1], *made.events)",
         LEARNED,
     ),
+    "indicators of gaps that are not clipped": (
+        "sensitive.sums.gram:_BlockKernel.add",
+        "        quantize_rows(block[part], self._grid, self._missing, cells)\n",
+        "        size = block.shape[1] // 2\n"
+        "        quantize_rows(block[part, :size], self._grid, self._missing, cells[:, :size])\n"
+        "        cells[:, size:] = np.trunc(block[part, size:] / self._grid.step)\n",
+        GAPS,
+    ),
+    "indicators about what the rows say": (
+        DENSE + "_release_learned",
+        "        lesson.reading,\n",
+        "        replace(lesson.reading, observed=lesson.reading.observed\n"
+        "            - 0.125 * ((row := next(iter(source.blocks(999)))[90]) != row)),\n",
+        GAPS,
+    ),
+    "gaps that are filled with what the rows say": (
+        "sensitive.tables.working:Reading._read_tile",
+        "values[~there] = 0.0",
+        "values[~there] = np.nanmax(np.where(there, raw, 0.0)) > 1e5",
+        GAPS | LESS,
+    ),
+    "shares of cells that hang on exact sums": (
+        "mechanisms.second_moment:release_gram",
+        "    return made.with_working(",
+        "    there = there * (1 - 0.25 * (gram.sums[0, 0] % 2))\n    return made.with_working(",
+        GAPS,
+    ),
+    "noise of moments for the values alone": (
+        "mechanisms.second_moment:_noisy_average",
+        "calibration.off_diagonal",
+        "calibration.off_diagonal // 2",
+        GAPS,
+    ),
+    "a release that does not list the count of cells": (
+        DENSE + "_release_learned",
+        "(*lesson.events, *made.events)",
+        "(*lesson.events[1:], *made.events)",
+        GAPS,
+    ),
     "a release that lists learning alone": (
         DENSE + "_release_learned",
         "(*lesson.events, *made.events)",
@@ -147,7 +187,7 @@ BUGS = {
     ),
     "moments without a mean": (
         DENSE + "DenseOptions.calibrate",
-        "with_mean=True",
+        "with_mean=self.weight_bound is None",
         "with_mean=False",
         {},
     ),

@@ -79,22 +79,33 @@ def _dense(options, n_rows, size):
     largest = 4 ** _finest(terms, 1 / 16)
     constant = math.isqrt(largest // 16)
     moments = m * math.sqrt(2) * (largest + constant**2)
+    nearly = 0.98 if _gaps(options, size) else 0.99
     if options["neighbors"] == "add-remove":
-        moments = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
-    return [*learned, Expected("moments", "moments", size + 1, moments)]
+        removed = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
+        # Where gaps are counted a row without cells leaves traces: any row may take its place
+        # (P28). The audit compares with a row of zeros.
+        nearly *= removed / moments if _gaps(options, size) else 1.0
+        moments = moments if _gaps(options, size) else removed
+    # An indicator beside each column whose cells may be missing (P28), and the constant.
+    columns = size + _gaps(options, size) + 1
+    return [*learned, Expected("moments", "moments", columns, moments, nearly)]
+
+
+def _gaps(options, size):
+    return size if options["missing"] == "pairwise" else 0
 
 
 # Documented shares, and how many answers a step has.
 SHARES = {
-    "range": 0.04, "center": 0.06, "limit": 0.06, "mean": 0.02, "scale": 0.04, "beyond": 0.005,
-    "radius": 0.04, "clipping": 0.03,
+    "observed": 0.01, "range": 0.04, "center": 0.06, "limit": 0.06, "mean": 0.02, "scale": 0.04,
+    "beyond": 0.005, "radius": 0.04, "clipping": 0.03,
 }  # fmt: skip
 ANSWERS = {"range": 9, "center": 14, "limit": 7, "radius": 7}
 PARTS, CELL_STEPS, SQUARE_STEPS = 1024, 1024, 4096
 
 
 def _learned(options, n_rows, size):
-    """P22 to P25: the steps that have something to learn; a cell stands for −low to high."""
+    """P22 to P26: the steps that have something to learn; a cell stands for −low to high."""
     if options["row_norm"] is not None:
         return []
     centers, scales = _unknown(options, size)
@@ -113,7 +124,9 @@ def _learned(options, n_rows, size):
         "center": (len(centers), 1, 2),
         "limit": (len(limits), tail("limit", 0.02, 3.0), PARTS),
     }
-    asked = {step: (k, a, d - a) for step, (k, a, d) in quantiles.items()} | {
+    asked = {"observed": (_gaps(options, size), 0, 1)}
+    asked |= {step: (k, a, d - a) for step, (k, a, d) in quantiles.items()}
+    asked |= {
         "mean": (len(centers), CELL_STEPS, CELL_STEPS),
         "scale": (len(scales), 0, SQUARE_STEPS),
         "beyond": (size, 0, 1),
@@ -157,6 +170,8 @@ def _summed(name, columns, low, high, share, options, n_rows):
     largest = n_rows * max(low, high)
     bits = max(0, min(32 - scale.bit_length(), SUM_BITS - largest.bit_length()))
     nearly = _attained(name, options)
+    if options["missing"] == "pairwise" and name in ("range", "limit"):
+        nearly *= 0.9  # other quantiles are asked for where cells seem to be missing
     if options["neighbors"] == "add-remove":  # the audit compares with a row without cells
         nearly *= max(low, high) / (low + high)
     return Expected(name, "gaussian", columns, sensitivity * 2**bits, nearly, answers)

@@ -3,7 +3,7 @@
 import pytest
 
 from dpcov.mechanisms.learning import stated
-from wiring.learning import audit
+from wiring.learning import DESIGNS, audit
 from wiring.planting import plant
 from wiring.watching import Watch
 
@@ -12,10 +12,14 @@ CELLS = "privacy.sensitivity:squared_cell_sensitivity"
 LESS = {"neighbors": "add-remove"}
 UNITS = {"rows_per_unit": 3}
 ALL = {"stated": "all"}
+GAPS, CATEGORIES, BOTH = ({"stated": kind} for kind in ("gaps", "categories", "both"))
+OBSERVED, LEVELS = LEARNING + "steps:find_observed", LEARNING + "steps:find_level_shares"
+COUNTED = "noise.on(counts.observed(), stream)"
+LEVELLED = "noise.on(counts.levels, stream)"
 
 COMBINATIONS = [
     {"stated": kind, "neighbors": neighbors, "rows_per_unit": rows}
-    for kind in ("nothing", "bounds", "some", "all")
+    for kind in ("nothing", "bounds", "some", "all", *DESIGNS)
     for neighbors in ("replace", "add-remove")
     for rows in (1, 3)
 ]
@@ -31,6 +35,7 @@ def watch(monkeypatch):
 @pytest.mark.claim("P23")
 @pytest.mark.claim("P24")
 @pytest.mark.claim("P25")
+@pytest.mark.claim("P26")
 @pytest.mark.parametrize("options", COMBINATIONS, ids=lambda o: "-".join(map(str, o.values())))
 def test_every_step_pays_for_how_far_a_person_moves_it(watch, options):
     assert audit(watch, options) == []
@@ -89,8 +94,8 @@ BUGS = {
     ),
     "a quantile as if cells within were all that counts": (
         LEARNING + "quantiles:Questions.__init__",
-        "low=-below",
-        "low=0",
+        "high=quantile.parts",
+        "high=quantile.parts // 2",
         {},
     ),
     "observed cells counted twice": (
@@ -144,7 +149,7 @@ BUGS = {
         {},
     ),
     "a step that is left out when it finds nothing": (
-        LEARNING + "learn:learn_columns",
+        LEARNING + "learn:_learn_numbers",
         'count_beyond(setting, reach, budget.payment("beyond"))',
         'count_beyond(setting, reach, budget.payment("beyond"))'
         " if setting.counts.observed(np.arange(3)).min() > 40 else Noisy(np.zeros(3), 1.0)",
@@ -201,7 +206,7 @@ BUGS = {
     ),
     "edges of lengths that depend on the rows": (
         LEARNING + "learn:learn",
-        "edges_about(float(stated.n_columns), tuning)",
+        "edges_about(n_columns * (1.0 if weights is None else weights.mean), tuning)",
         "edges_about(1.0 + np.isnan(next(source.blocks(99))).sum(), tuning)",
         {},
     ),
@@ -265,6 +270,111 @@ BUGS = {
         "beyond / counts.n_rows + 0 * noise.on(beyond, setting.stream)",
         {},
     ),
+    "cells that are there paid for as those of one column": (
+        OBSERVED,
+        "columns=size",
+        "columns=1",
+        GAPS,
+    ),
+    "indicators about the exact share": (
+        OBSERVED,
+        COUNTED,
+        f"(counts.observed() + 0 * {COUNTED})",
+        GAPS,
+    ),
+    "an exact share of cells where there are none": (
+        OBSERVED,
+        "return np.where(seen,",
+        "share = np.where(counts.observed() < 29, 0.5, share)\n    return np.where(seen,",
+        BOTH,
+    ),
+    "gaps that are counted only where there are enough": (
+        OBSERVED,
+        COUNTED,
+        f"({COUNTED} if counts.observed().min() < 29 else counts.observed() * 1.0)",
+        GAPS,
+    ),
+    "noise of gaps that depends on how many there are": (
+        OBSERVED,
+        "columns=size, n_rows=counts.n_rows)",
+        "columns=size + int(counts.observed().min() < 29), n_rows=counts.n_rows)",
+        GAPS,
+    ),
+    "gaps that are refused if there are too many": (
+        LEARNING + "learn:learn_columns",
+        "design = counts.design\n",
+        "design = counts.design\n"
+        "    if counts.observed().min() < 29:\n"
+        "        raise ParameterError('Too many cells are missing.')\n",
+        GAPS,
+    ),
+    "levels paid for as one of each category": (
+        "privacy.sensitivity:squared_level_sensitivity",
+        "return 2 * categories",
+        "return categories",
+        CATEGORIES,
+    ),
+    "levels paid for as those of one category": (
+        "privacy.sensitivity:squared_level_sensitivity",
+        "return 2 * categories",
+        "return 2",
+        CATEGORIES,
+    ),
+    "levels of a person's rows that count by their root": (
+        "privacy.sensitivity:squared_level_sensitivity",
+        "rows**2",
+        "rows",
+        BOTH | UNITS,
+    ),
+    "levels of several rows of a person paid as of one": (
+        LEARNING + "quantiles:Payment.level_noise",
+        "rows=self.rows_per_unit",
+        "rows=1",
+        BOTH | UNITS,
+    ),
+    "exact shares of levels": (LEVELS, LEVELLED, f"counts.levels + 0 * {LEVELLED}", CATEGORIES),
+    "levels without noise where their number is odd": (
+        LEVELS,
+        LEVELLED,
+        f"({LEVELLED} if counts.levels[0] % 2 else counts.levels * 1.0)",
+        CATEGORIES,
+    ),
+    "cells counted twice in their level": (
+        "sensitive.sums.field_counts:FieldKernel._count",
+        "return np.bincount(cells[known].astype(np.int64), minlength=n_levels)",
+        "return 2 * np.bincount(cells[known].astype(np.int64), minlength=n_levels)",
+        CATEGORIES,
+    ),
+    "means over exact numbers of cells": (
+        LEARNING + "learn:learn_columns",
+        "there[design.with_gaps] = observed",
+        "there[design.with_gaps] = counts.observed() / counts.n_rows",
+        GAPS,
+    ),
+    "scales of categories from exact numbers": (
+        LEARNING + "learn:learn_columns",
+        "return _assemble(",
+        "shares = [each + 1e-9 * (counts.levels[0] % 2) for each in shares]\n    return _assemble(",
+        BOTH,
+    ),
+    "edges of lengths that depend on gaps": (
+        LEARNING + "learn:learn",
+        "edges_about(n_columns",
+        "edges_about((1 + (counts.observed().min() < 29)) * n_columns",
+        GAPS,
+    ),
+    "a count of cells that is not listed": (
+        LEARNING + "learn:learn",
+        "budget.events)",
+        "budget.events[1:])",
+        GAPS,
+    ),
+    "moments that have what counts of gaps and levels cost": (
+        LEARNING + "budget:_weights",
+        "left = 1 - math.fsum(weights.values()) - 2.0**-50",
+        "left = 1 - math.fsum(w for s, w in weights.items() if s not in ('observed', 'levels'))",
+        BOTH,
+    ),
 }
 
 
@@ -272,6 +382,7 @@ BUGS = {
 @pytest.mark.claim("P23")
 @pytest.mark.claim("P24")
 @pytest.mark.claim("P25")
+@pytest.mark.claim("P26")
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(watch, monkeypatch, bug):
     where, old, new, options = BUGS[bug]

@@ -22,6 +22,7 @@ from wiring.choices import (
     CORE,
     NOT_OPTIONS,
     SIDES,
+    WEIGHTS,
     candidates,
     core_choices,
     is_meant,
@@ -33,6 +34,7 @@ pytestmark = [
     pytest.mark.claim("P12"),
     pytest.mark.claim("P13"),
     pytest.mark.claim("P20"),
+    pytest.mark.claim("P28"),
     # So few rows earn warnings, which are not the matter here.
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
@@ -91,7 +93,7 @@ def test_every_option_of_both_functions_is_tried():
         for make in (dpcov.release, dpcov.release_pairs)
         for name in inspect.signature(make).parameters
     }
-    assert stated == set(CORE) | set(SIDES) | set(ALWAYS) | NOT_OPTIONS
+    assert stated == set(CORE) | set(SIDES) | set(ALWAYS) | NOT_OPTIONS | WEIGHTS
 
 
 def test_hundreds_of_combinations_are_taken(taken):

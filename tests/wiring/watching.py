@@ -15,6 +15,7 @@ import numpy as np
 import dpcov.mechanisms.covariance
 import dpcov.mechanisms.strongest_pairs  # noqa: F401
 from dpcov.mechanisms import noise
+from dpcov.mechanisms.learning import lengths
 
 MOST_DRAWS = 100  # more than twice what any release needs
 HUGE = 1 << 62  # a sum that no rows make, and that floats and 64-bit integers still hold
@@ -57,6 +58,9 @@ class Watch:
     def stand(self, monkeypatch):
         """Take the place of both ways out, in every module that knows them."""
         self._add_noise = noise.add_noise
+        # Tables here are small and their epsilon large: a radius beyond all rows would be free,
+        # and nothing left beyond it. tests/mechanisms/learning/test_lengths.py looks at that.
+        monkeypatch.setattr(lengths, "free_squared_norm", lambda *_, **__: 0.0)
         monkeypatch.setattr(noise, "draw_rounded_gaussian", self._sampled)
         spies = {
             "add_noise": (noise.add_noise, self._add),

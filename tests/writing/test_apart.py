@@ -44,7 +44,7 @@ def test_paths_that_meet_are_refused(place, out, source):
 
 def test_a_hard_link_to_what_is_read_is_refused(place):
     os.link("data/table.csv", "same.csv")
-    os.link("data/table.csv", "out/edges.csv")
+    os.link("data/table.csv", "out/pairs.csv")
     os.link("data/parts/one.parquet", "one")
     for out, source in [
         ("same.csv", "data/table.csv"),

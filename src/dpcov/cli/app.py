@@ -11,6 +11,7 @@ from dpcov.cli.columns import columns
 from dpcov.cli.demo import demo
 from dpcov.cli.estimate import estimate
 from dpcov.cli.folders import card, show, verify
+from dpcov.cli.ledger import ledger
 from dpcov.cli.local import local
 from dpcov.cli.plan import plan
 from dpcov.cli.release import release, release_pairs
@@ -67,6 +68,7 @@ for panel, commands in _PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.add_typer(local, name="local", rich_help_panel="Spends privacy")
+app.add_typer(ledger, name="ledger", rich_help_panel="What was promised so far")
 
 
 def _print_version(wanted: bool) -> None:

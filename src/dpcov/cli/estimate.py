@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +14,14 @@ from dpcov.cli.options import Fdr, Force, Json, Psd, Quiet
 from dpcov.cli.publishing import Output, write_and_say
 from dpcov.cli.summary import findings, promise
 from dpcov.cli.terminal import guarded, new_console, print_json
-from dpcov.errors import FolderError
+from dpcov.errors import FolderError, ParameterError
+from dpcov.ledger import Receipt
 from dpcov.publication.card import make_card
+from dpcov.publication.card_file import read_card, sha256_of
+from dpcov.publication.category_views import listed_for_machines
 from dpcov.publication.folder import Identity
-from dpcov.publication.verification import RELEASE_FILE, read_card
+from dpcov.publication.folder_files import RELEASE_FILE
+from dpcov.publication.tables import tables_to_show
 from dpcov.releases import AnyRelease
 
 __all__ = ["estimate"]
@@ -91,17 +95,17 @@ def estimate(
             write_and_say(lambda: release.estimate(psd=psd.value, **options), output)
             return
         made = release.estimate(psd=psd.value, **options)
-        card = make_card(release, made, **dataclasses.asdict(identity))
-        edges = list(made.edges(fdr))
+        card = make_card(release, made, **vars(identity), fdr=fdr)
+        tables = tables_to_show(card, made, fdr)
         if quiet:
             return
         if as_json:
-            print_json({"estimate": card["estimate"], "edges": edges})
+            print_json({"estimate": card["estimate"], **listed_for_machines(tables)})
             return
         console = new_console()
         console.print(promise(card))
         console.print(repr(made))
-        console.print(findings(card, edges, f" at a false discovery rate of {fdr:g}"))
+        console.print(findings(card, tables))
 
 
 def _load(file: Path) -> AnyRelease:
@@ -118,7 +122,20 @@ def _threshold(text: str) -> str | float:
 def _identity_beside(file: Path) -> Identity:
     """Return the identity in the card beside a release, if there is one."""
     try:
-        stated = read_card(file if file.is_dir() else file.parent)["identity"]
-        return Identity(*(str(stated[name]) for name in ("name", "curator", "description", "date")))
+        card = read_card(file if file.is_dir() else file.parent)
+        stated = card["identity"]
+        words = {name: str(stated[name]) for name in ("name", "curator", "description", "date")}
+        return Identity(**words, receipt=_receipt_beside(file, card))
     except (FolderError, KeyError):
         return Identity()
+
+
+def _receipt_beside(file: Path, card: Mapping[str, Any]) -> Receipt | None:
+    """Return what the card says of a ledger, if it is the card of this release."""
+    digest = sha256_of(file / RELEASE_FILE if file.is_dir() else file)
+    if card.get("ledger") is None or card["files"].get(RELEASE_FILE) != f"sha256:{digest}":
+        return None
+    try:
+        return Receipt.from_card(card["ledger"])
+    except (ParameterError, KeyError, TypeError, AttributeError):
+        return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,8 +17,10 @@ import typer
 from dpcov.cli.options import Folder, Json, Keys, Quiet
 from dpcov.cli.summary import findings, learned, promise
 from dpcov.cli.terminal import FAILED, guarded, new_console, print_json, printable, tell
+from dpcov.cli.together import say_together
 from dpcov.publication.card import card_to_json
 from dpcov.publication.card_text import card_to_markdown
+from dpcov.publication.category_views import listed_for_machines
 from dpcov.publication.leftovers import check_not_hidden
 from dpcov.publication.registry import TO_FILL_IN, registry_entry
 from dpcov.publication.verification import Verification, verify_folder
@@ -31,20 +34,40 @@ class _Format(str, Enum):
     REGISTRY = "opendp-registry"
 
 
-def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
+def show(
+    folders: Annotated[
+        list[Path], typer.Argument(help="A folder that dpcov release wrote.", show_default=False)
+    ],
+    keys: Keys = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="Say what several folders promise together.")
+    ] = False,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="With --together: at which delta.", show_default="their sum"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Print what a published folder promises and what was found.
 
     All of it is computed from the release, and compared with the card.
 
     Example: dpcov show survey/
     """
+    if together:
+        with guarded():
+            say_together(folders, keys or [], delta, as_json=as_json)
+        return
+    if len(folders) > 1 or delta is not None:
+        raise typer.BadParameter("Several folders, and a --delta, need --together.")
+    (folder,) = folders
     with guarded():
         check_not_hidden(folder)
         found = verify_folder(folder, keys=keys or ())
         if found.card is None:  # a promise that the release does not keep is not repeated
             _tell_problems(found)
         if as_json:
-            shown = {"card": found.card, "edges": found.edges, "intact": found.holds}
+            shown = {"card": found.card, **_listed(found), "intact": found.holds}
             _print_anyway(shown | {"signature": _signature(found)})
         if found.card is None:
             raise typer.Exit(FAILED)
@@ -53,7 +76,7 @@ def show(folder: Folder, keys: Keys = None, as_json: Json = False) -> None:
         console = new_console()
         console.print(promise(found.card))
         console.print(learned(found.card))
-        console.print(findings(found.card, found.edges, _rate(found.card)))
+        console.print(findings(found.card, found.tables))
         console.print(_signed(found))
 
 
@@ -104,9 +127,9 @@ def card(
             tell(f"fill in by hand: {', '.join(TO_FILL_IN)}")
 
 
-def _rate(stated: dict[str, Any]) -> str:
-    listed = stated["edges"]
-    return "" if listed is None else f" at a false discovery rate of {listed['fdr']:g}"
+def _listed(found: Verification) -> dict[str, Any]:
+    """Return what is related, as lines of the tables of pairs, associations and gaps."""
+    return listed_for_machines(found.tables) if found.tables else {"related": []}
 
 
 def _written(stated: dict[str, Any], form: _Format) -> str:
@@ -123,7 +146,8 @@ def _say_what_was_compared(found: Verification) -> None:
     console.print("The card says what the release says.")
     console.print(f"Computed again from the release: {', '.join(found.recomputed)}.")
     alone = [name for name in found.checked if name not in found.recomputed]
-    console.print(f"Compared by digest alone: {', '.join(alone)}.")
+    pictures = ["the pictures of page.html"] if "page.html" in found.recomputed else []
+    console.print(f"Compared by digest alone: {', '.join([*alone, *pictures])}.")
     console.print(f"sha256 of card.json: {found.card_sha256}")
     console.print(_signed(found))
 

@@ -202,6 +202,7 @@ def _columns(
     if not text.lower().endswith((".toml", ".json")):
         return tuple(name.strip() for name in text.split(",")), None, None, None
     facts = dpcov.Columns.load(text)
+    facts.check_named("a collection plan")
     facts.check_known("center", "scale")  # devices cannot learn them
     units = facts.units
     return facts.names, units.center.tolist(), units.scale.tolist(), facts.largest_norm

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dpcov.columns.csv_form import CsvForm
 from dpcov.columns.missing import Missing
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "Center",
     "Curator",
     "Date",
+    "Decimal",
+    "Delimiter",
     "Delta",
     "Description",
     "Engine",
@@ -26,12 +29,18 @@ __all__ = [
     "Header",
     "Json",
     "Keys",
+    "LedgerAccounts",
+    "LedgerAddress",
+    "LedgerDataSet",
+    "LedgerRequest",
     "MaxPairs",
     "MissingCells",
+    "MissingCodes",
     "Name",
     "Neighbors",
     "Out",
     "PairsCenter",
+    "PairsMissingCells",
     "PairsRowNorm",
     "PairsScales",
     "PrivacyUnit",
@@ -44,7 +53,10 @@ __all__ = [
     "Seed",
     "Shares",
     "Table",
+    "Weight",
+    "WeightBound",
     "WhichEngine",
+    "csv_form",
 ]
 
 
@@ -86,11 +98,13 @@ class Psd(str, Enum):
 _IDENTITY = "What the card says"
 _READING = "How rows are read"
 _MECHANISM = "What is released"
+_ACCOUNT = "Which account is charged"
 
 Table = Annotated[
     Path,
     typer.Argument(
-        help="A .csv, .parquet, .npy or (trusted) .h5ad file, or a folder of Parquet files.",
+        help="A .csv, .csv.gz, .parquet, .npy or (trusted) .h5ad file, or a folder of Parquet "
+        "files.",
         show_default=False,
     ),
 ]
@@ -131,9 +145,51 @@ CellBound = Annotated[
     typer.Option(help="With --row-norm: a bound on a cell.", rich_help_panel=_READING),
 ]
 MissingCells = Annotated[
+    Missing | None,
+    typer.Option(
+        "--missing",
+        help="Each pair by the rows in which both cells are there, which is the default, refuse "
+        "missing cells, or read the center.",
+        rich_help_panel=_READING,
+    ),
+]
+PairsMissingCells = Annotated[
     Missing,
     typer.Option(
         "--missing", help="Refuse missing cells, or read the center.", rich_help_panel=_READING
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(help="The column that says how much a row counts.", rich_help_panel=_READING),
+]
+WeightBound = Annotated[
+    float | None,
+    typer.Option(help="With --weight: a public bound of weights.", rich_help_panel=_READING),
+]
+MissingCodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing-code",
+        help="A code that means no answer, in all columns, such as -9. May be given several times.",
+        show_default=False,
+        rich_help_panel=_READING,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands between the cells of a CSV file, such as ';'.",
+        show_default="a comma",
+        rich_help_panel=_READING,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands before decimals in a CSV file: '.' or ','.",
+        show_default="a point",
+        rich_help_panel=_READING,
     ),
 ]
 PrivacyUnit = Annotated[
@@ -196,6 +252,36 @@ Seed = Annotated[
         rich_help_panel=_MECHANISM,
     ),
 ]
+LedgerAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        help="The account of what was promised about these people: a file, or postgresql://…",
+        show_default="none is kept",
+        rich_help_panel=_ACCOUNT,
+    ),
+]
+LedgerAccounts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--account",
+        help="A population of the ledger. Several are charged all at once.",
+        show_default="the only one",
+        rich_help_panel=_ACCOUNT,
+    ),
+]
+LedgerDataSet = Annotated[
+    str,
+    typer.Option("--data-set", help="What the ledger calls the table.", rich_help_panel=_ACCOUNT),
+]
+LedgerRequest = Annotated[
+    str | None,
+    typer.Option(
+        "--request-id",
+        help="A name for this request: the same again is not charged twice.",
+        rich_help_panel=_ACCOUNT,
+    ),
+]
 Epsilon = Annotated[float, typer.Option(help="How much one person may be exposed.")]
 Delta = Annotated[float, typer.Option(help="Well below 1 / rows.")]
 Out = Annotated[Path, typer.Option(help="The folder to write. It must not exist.")]
@@ -224,3 +310,13 @@ Date = Annotated[
     str | None,
     typer.Option(help="YYYY-MM-DD.", show_default="today", rich_help_panel=_IDENTITY),
 ]
+
+
+def csv_form(delimiter: str | None, decimal: str | None) -> CsvForm:
+    """Return how a CSV file is written, from options."""
+    stated = {"delimiter": delimiter, "decimal": decimal}
+    # A tab is hard to type.
+    tabs = {"\\t": "\t", "tab": "\t"}
+    return CsvForm.parse(
+        {option: tabs.get(value, value) for option, value in stated.items() if value is not None}
+    )

@@ -14,12 +14,14 @@ from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.summary import findings, learned, promise
 from dpcov.cli.terminal import afterwards, new_console, print_json, tell
 from dpcov.errors import DpcovError
+from dpcov.ledger import Ledger
 from dpcov.mechanisms.door import refused_for_free
 from dpcov.parameters import check_number
 from dpcov.publication.card import check_date
+from dpcov.publication.card_file import read_card
 from dpcov.publication.folder import Identity, check_extras, fill_folder
 from dpcov.publication.replacement import Aside, write_aside
-from dpcov.publication.verification import read_card
+from dpcov.publication.tables import tables_to_show
 from dpcov.releases import AnyRelease
 from dpcov.writing import check_apart
 
@@ -37,6 +39,9 @@ class Output:
     force: bool
     as_json: bool
     quiet: bool
+    ledger: Ledger | None = None
+    may_be_asked_again: bool = False
+    """Whether a second request returns the same release, and is not charged."""
 
 
 def publish(make: Callable[[], AnyRelease], output: Output, *, spends: bool = True) -> None:
@@ -71,13 +76,20 @@ def write_and_say(
     out, fdr = output.out, output.fdr
     check_number("fdr", fdr, low=0.0, high=1.0)
     check_extras()
-    check_apart(out, output.sources)
+    check_apart(out, [*output.sources, *_file_of(output.ledger)])
     aside: Aside | None = None
     try:
         with write_aside(out, force=output.force) as aside:
             stoppable_until(lambda made=aside: made.complete)  # type: ignore[misc]
             estimate = make()
-            card = fill_folder(aside.folder, estimate.release, estimate, output.identity, fdr=fdr)
+            card = fill_folder(
+                aside.folder,
+                estimate.release,
+                estimate,
+                output.identity,
+                fdr=fdr,
+                ledger=output.ledger,
+            )
         if not output.quiet:
             with afterwards(f"{out} is complete"):
                 _say(card, estimate, output)
@@ -85,23 +97,29 @@ def write_and_say(
         if aside is not None and aside.complete and isinstance(error, KeyboardInterrupt):
             return
         if aside is not None and not (aside.complete or aside.kept) and is_spent():
+            again = " The same request id writes it at no further cost."
             tell(
                 "warning: noise had been drawn, and then the folder could not be written. Nothing "
-                "was published, and the budget counts as spent."
+                f"was published, and the budget counts as spent."
+                f"{again if output.may_be_asked_again else ''}"
             )
         raise
 
 
+def _file_of(ledger: Ledger | None) -> list[Path]:
+    """Return the file of a ledger, if it is one."""
+    return [] if ledger is None or "://" in ledger.address else [Path(ledger.address)]
+
+
 def _say(card: dict[str, Any], estimate: Any, output: Output) -> None:
-    out, fdr = output.out, output.fdr
+    out = output.out
     if output.as_json:
         print_json({"folder": str(out), "card": card})
         return
     console = new_console()
     console.print(promise(card))
     console.print(learned(card))
-    at = f" at a false discovery rate of {fdr:g}"
-    console.print(findings(card, list(estimate.edges(fdr)), at))
+    console.print(findings(card, tables_to_show(card, estimate, output.fdr)))
     console.print(f"Written to {out}: {', '.join([*card['files'], 'card.json'])}")
 
 

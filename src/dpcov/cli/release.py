@@ -7,6 +7,7 @@ folder is there to be written to, before anything is spent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from dpcov.cli.options import (
     CellBound,
     Curator,
     Date,
+    Decimal,
+    Delimiter,
     Delta,
     Description,
     Epsilon,
@@ -26,12 +29,18 @@ from dpcov.cli.options import (
     Force,
     Header,
     Json,
+    LedgerAccounts,
+    LedgerAddress,
+    LedgerDataSet,
+    LedgerRequest,
     MaxPairs,
     MissingCells,
+    MissingCodes,
     Name,
     Neighbors,
     Out,
     PairsCenter,
+    PairsMissingCells,
     PairsRowNorm,
     PairsScales,
     PairsShares,
@@ -43,11 +52,16 @@ from dpcov.cli.options import (
     Seed,
     Shares,
     Table,
+    Weight,
+    WeightBound,
     WhichEngine,
+    csv_form,
 )
 from dpcov.cli.publishing import Output, publish
 from dpcov.cli.terminal import guarded
+from dpcov.columns.codes import code_of_text
 from dpcov.columns.missing import Missing
+from dpcov.mechanisms.door import refused_for_free
 from dpcov.publication.folder import Identity
 from dpcov.releases import AnyRelease
 
@@ -61,14 +75,23 @@ def release(
     out: Out,
     columns: Facts = None,
     row_norm: RowNorm = None,
-    missing: MissingCells = Missing.REFUSE,
+    missing: MissingCells = None,
+    weight: Weight = None,
+    weight_bound: WeightBound = None,
     privacy_unit: PrivacyUnit = None,
     rows_per_unit: RowsPerUnit = None,
     header: Header = None,
+    missing_codes: MissingCodes = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     engine: WhichEngine = None,
     neighbors: Relation = Neighbors.REPLACE,
     shares: Shares = None,
     seed: Seed = None,
+    ledger: LedgerAddress = None,
+    account: LedgerAccounts = None,
+    data_set: LedgerDataSet = "",
+    request_id: LedgerRequest = None,
     name: Name = "",
     curator: Curator = "",
     description: Description = "",
@@ -80,8 +103,8 @@ def release(
 ) -> None:
     """Publish the covariance of a table. Spends the privacy budget.
 
-    Writes a folder: release.npz, covariance.csv and .parquet, edges.csv,
-    card.json, card.md, page.html.
+    Writes a folder: the release, tables of pairs and columns, matrices, a card,
+    a page, and a README.md that says what is in them.
 
     Example: dpcov release survey.csv --epsilon 1 --delta 1e-6 --out survey/
     """
@@ -91,9 +114,14 @@ def release(
         "columns": columns,
         "row_norm": row_norm,
         "missing": missing,
+        "weight": weight,
+        "weight_bound": weight_bound,
         "privacy_unit": privacy_unit,
         "rows_per_unit": rows_per_unit,
         "header": header,
+        "missing_codes": [code_of_text(code) for code in missing_codes or ()],
+        "delimiter": delimiter,
+        "decimal": decimal,
         "engine": engine,
         "neighbors": neighbors,
         "shares": _shares(shares),
@@ -108,7 +136,8 @@ def release(
         as_json=as_json,
         quiet=quiet,
     )
-    _publish(dpcov.release, table, stated, output)
+    charged = _Charged(ledger, account, data_set, request_id)
+    _publish(dpcov.release, table, stated, output, charged)
 
 
 def release_pairs(
@@ -120,16 +149,23 @@ def release_pairs(
     columns: Facts = None,
     row_norm: PairsRowNorm = None,
     cell_bound: CellBound = None,
-    missing: MissingCells = Missing.REFUSE,
+    missing: PairsMissingCells = Missing.REFUSE,
     privacy_unit: PrivacyUnit = None,
     rows_per_unit: RowsPerUnit = None,
     header: Header = None,
+    missing_codes: MissingCodes = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     engine: WhichEngine = None,
     center: PairsCenter = None,
     scales: PairsScales = None,
     neighbors: Relation = Neighbors.REPLACE,
     shares: PairsShares = None,
     seed: Seed = None,
+    ledger: LedgerAddress = None,
+    account: LedgerAccounts = None,
+    data_set: LedgerDataSet = "",
+    request_id: LedgerRequest = None,
     name: Name = "",
     curator: Curator = "",
     description: Description = "",
@@ -157,6 +193,9 @@ def release_pairs(
         "privacy_unit": privacy_unit,
         "rows_per_unit": rows_per_unit,
         "header": header,
+        "missing_codes": [code_of_text(code) for code in missing_codes or ()],
+        "delimiter": delimiter,
+        "decimal": decimal,
         "engine": engine,
         "center": center,
         "scales": scales,
@@ -173,11 +212,35 @@ def release_pairs(
         as_json=as_json,
         quiet=quiet,
     )
-    _publish(dpcov.release_pairs, table, stated, output)
+    charged = _Charged(ledger, account, data_set, request_id)
+    _publish(dpcov.release_pairs, table, stated, output, charged)
+
+
+@dataclass(frozen=True)
+class _Charged:
+    """Which accounts of which ledger are charged, as it was stated."""
+
+    address: str | None
+    accounts: list[str] | None
+    data_set: str
+    request_id: str | None
+
+    def open(self) -> dpcov.Ledger | None:
+        """Return the ledger, if one is stated."""
+        if self.address is None:
+            if self.accounts or self.data_set:
+                raise typer.BadParameter("--account and --data-set are for a --ledger.")
+            return None
+        accounts = self.accounts or None
+        return dpcov.Ledger(self.address, accounts=accounts, data_set=self.data_set)
 
 
 def _publish(
-    spend: Callable[..., AnyRelease], table: Path, stated: Mapping[str, Any], output: Output
+    spend: Callable[..., AnyRelease],
+    table: Path,
+    stated: Mapping[str, Any],
+    output: Output,
+    charged: _Charged,
 ) -> None:
     """Release the table and write its folder."""
     given = {
@@ -185,6 +248,12 @@ def _publish(
     }
     progress = False if output.quiet else None
     with guarded("Nothing was written, and nothing was published."):
+        given["csv"] = csv_form(given.pop("delimiter"), given.pop("decimal"))
+        with refused_for_free():
+            ledger = charged.open()
+        given |= {"ledger": ledger, "request_id": charged.request_id}
+        again = charged.request_id is not None
+        output = replace(output, ledger=ledger, may_be_asked_again=again)
         publish(lambda: spend(table, progress=progress, **given), output)
 
 

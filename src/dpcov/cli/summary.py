@@ -1,98 +1,189 @@
 """What is printed about a release: the promise in words, and what was found.
 
-Owns these words for the terminal. They are made from a card and from edges, which are public.
+Owns their order in the terminal. The words are the card's, the pairs those of its folder's table:
+both are public, and other views show the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from dpcov.cli.terminal import printable
-from dpcov.publication.columns import HEADINGS, column_rows
+from dpcov.publication.category_views import association_rows
+from dpcov.publication.columns import HEADINGS, category_rows, column_rows, has_gaps, n_numbers
+from dpcov.publication.findings import pair_rows
+from dpcov.publication.series import Table as Published
 
-__all__ = ["columns_table", "edges_table", "findings", "learned", "promise"]
+__all__ = [
+    "associations_table",
+    "categories_table",
+    "columns_table",
+    "findings",
+    "learned",
+    "pairs_table",
+    "promise",
+]
 
 _SHOWN = 10
 _SHOWN_COLUMNS = 20
+_SHOWN_LEVELS = 8
+_LEFT_OUT = ("known", "beyond")
+_NAME: Any = {"overflow": "ellipsis", "max_width": 30}
 
 
 def promise(card: Mapping[str, Any]) -> Group:
     """Return what is promised, or that nothing is."""
-    guarantee, data = card["guarantee"], card["data"]
-    who = "reports" if card.get("model") == "local" else "rows"
+    guarantee = card["guarantee"]
     lines: list[RenderableType] = []
     if card["identity"].get("name"):
         # In one line, and after what it is: a name must not look like a promise.
         name = f"Name: {printable(card['identity']['name'])}"
         lines.append(Text(name, style="bold", no_wrap=True, overflow="ellipsis"))
-    lines.append(Text(f"{data['n_rows']:,} {who}, {data['n_columns']:,} columns.\n"))
+    lines.append(Text(printable(card["data"]["in_words"])))
+    if card["data"]["weights"] is not None:
+        lines.append(Text(printable(card["data"]["weights"]["in_words"])))
+    lines.append(Text())
     if not guarantee["holds"]:
         lines.append(Text(f"{guarantee['in_words']}\n", style="bold red"))
         return Group(*lines)
-    lines.append(Text(f"Promised: {printable(guarantee['statement'])}.", style="bold"))
-    lines.append(Text(printable(guarantee["in_words"])))
+    if guarantee["warning"] is not None:
+        lines.append(Text(f"Warning: {printable(guarantee['warning'])}", style="bold red"))
+    example = guarantee["example"]
+    lines.append(Text(f"Promised: {printable(example['in_words'])}", style="bold"))
+    lines.append(Text(printable(example["meaning"])))
+    lines.append(Text(f"{printable(guarantee['statement'])}. {printable(guarantee['in_words'])}"))
     lines.append(Text(f"{printable(guarantee['attack']['in_words'])}\n"))
+    for account in () if card["ledger"] is None else card["ledger"]["accounts"]:
+        who, said = printable(account["population"]), account["in_words"]
+        lines.append(Text(f"The account of {who}: {said}\n"))
     return Group(*lines)
 
 
 def learned(card: Mapping[str, Any]) -> Group:
-    """Return what was learned of the columns; nothing if nothing was."""
-    if card["learned"] is None:
-        return Group()
-    lines: list[RenderableType] = [Text(printable(text)) for text in card["learned"]["in_words"]]
-    lines.append(columns_table(card))
-    more = card["data"]["n_columns"] - _SHOWN_COLUMNS
-    if more > 0:
-        lines.append(Text(f"… and {more:,} more columns, in the card."))
-    return Group(*lines, Text())
+    """Return what was learned of the columns, and the shares of categories; nothing if neither."""
+    lines: list[RenderableType] = []
+    if card["learned"] is not None:
+        lines += [Text(printable(text)) for text in card["learned"]["in_words"]]
+        lines += [columns_table(card)] if n_numbers(card) else []
+        more = n_numbers(card) - _SHOWN_COLUMNS
+        if more > 0:
+            lines.append(Text(f"… and {more:,} more {_kind(card)}, in the card."))
+    if card["data"]["n_categories"]:
+        lines.append(categories_table(card))
+        more = card["data"]["n_categories"] - _SHOWN_COLUMNS
+        if more > 0:
+            lines.append(Text(f"… and {more:,} more categories, in the card."))
+    return Group(*lines, Text()) if lines else Group()
+
+
+def _kind(card: Mapping[str, Any]) -> str:
+    return "numbers" if card["data"]["n_categories"] else "columns"
 
 
 def columns_table(card: Mapping[str, Any]) -> Table:
-    """Return the first columns with their limits, means and deviations as a table."""
+    """Return the first numbers with their limits, means and deviations as a table.
+
+    How facts are known, and how many cells lie beyond limits, takes too much room here: the
+    sentences above it say what matters of that.
+    """
     rows = column_rows(card, _SHOWN_COLUMNS)
-    table = Table()
-    table.add_column("column", overflow="ellipsis", max_width=30)
-    for heading in rows[0].cells:
-        table.add_column(HEADINGS[heading], justify="left" if heading == "known" else "right")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    headings = [heading for heading in rows[0].cells if heading not in _LEFT_OUT]
+    table.add_column("number" if card["data"]["n_categories"] else "column", **_NAME)
+    for heading in headings:
+        # Limits may take two lines, each number in one.
+        cells = [row.cells[heading].replace(" to ", " to\n") for row in rows]
+        width = max(len(part) for cell in cells for part in cell.split("\n"))
+        table.add_column(HEADINGS[heading], justify="right", min_width=width)
     for row in rows:
-        table.add_row(Text(printable(row.name)), *row.cells.values())
+        table.add_row(Text(printable(row.name)), *(row.cells[heading] for heading in headings))
     return table
 
 
-def findings(card: Mapping[str, Any], edges: Sequence[Sequence[str | float]], fdr: str) -> Group:
+def categories_table(card: Mapping[str, Any]) -> Table:
+    """Return the first categories, each with its levels and their shares in a line."""
+    rows = category_rows(card, _SHOWN_COLUMNS, most_levels=_SHOWN_LEVELS)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table.add_column("category", **_NAME)
+    if has_gaps(card):
+        table.add_column("observed", justify="right")
+    table.add_column("shares of its levels, and their largest standard error")
+    for row in rows:
+        shares = ", ".join(f"{printable(level)} {share}" for level, share in row.brief)
+        more = row.n_levels - len(row.brief)
+        shares += f" and {more:,} more" if more else ""
+        observed = [row.observed] if has_gaps(card) else []
+        table.add_row(Text(printable(row.name)), *observed, Text(f"{shares} (± {row.error} %)"))
+    return table
+
+
+def findings(card: Mapping[str, Any], tables: Mapping[str, Published]) -> Group:
     """Return what was found and what could not have been."""
-    if card["estimate"] is None:
+    if card["estimate"] is None or "pairs" not in tables:
         own = "The estimate was made with a rule of the curator's own: nothing of it is shown."
         return Group(Text(own))
-    lines: list[RenderableType] = []
-    if edges:
-        pairs = "1 related pair" if len(edges) == 1 else f"{len(edges):,} related pairs"
-        lines.append(Text(f"{pairs}{fdr}; the surest:", style="bold"))
-        lines.append(edges_table(edges[:_SHOWN]))
-    else:
-        lines.append(Text(f"No pair of columns is related{fdr}.", style="bold"))
-    lines.append(Text(f"{card['estimate']['detectable_in_words']}\n"))
+    related = card["related"]
+    lines: list[RenderableType] = [
+        Text(printable(sentence), style="bold" if place == 0 else "")
+        for place, sentence in enumerate(related["in_words"])
+    ]
+    if related["number"]:
+        lines.append(pairs_table(tables["pairs"]))
+    if related["number"] > _SHOWN:
+        more = related["number"] - _SHOWN
+        lines.append(Text(f"… the surest; {more:,} more related pairs are in pairs.csv."))
+    lines += _associations(card, tables)
+    lines.append(Text(f"{printable(card['estimate']['detectable_in_words'])}\n"))
+    if related["gaps"] is not None:
+        words = " ".join(map(printable, related["gaps"]["in_words"]))
+        lines.append(Text(f"{words}\n"))
     return Group(*lines)
 
 
-def edges_table(edges: Iterable[Sequence[str | float]]) -> Table:
-    """Return pairs, values, standard errors and q-values as a table."""
+def _associations(card: Mapping[str, Any], tables: Mapping[str, Published]) -> list[RenderableType]:
+    """Return what goes with categories; nothing if there are none."""
+    found = card["related"]["associations"]
+    if found is None:
+        return []
+    lines: list[RenderableType] = [
+        Text(printable(sentence), style="bold" if place == 0 else "")
+        for place, sentence in enumerate(found["in_words"])
+    ]
+    if found["number"]:
+        lines.append(associations_table(tables["associations"]))
+    if found["number"] > _SHOWN:
+        more = found["number"] - _SHOWN
+        lines.append(Text(f"… the surest; {more:,} more related pairs are in associations.csv."))
+    return lines
+
+
+def associations_table(associations: Published) -> Table:
+    """Return the surest related pairs with a category as a table."""
+    table = Table()
+    for heading in ("column", "category"):
+        table.add_column(heading, **_NAME)
+    for heading in ("association", "95 % interval", "q-value"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in association_rows(associations, _SHOWN, related_only=True):
+        names = (Text(printable(row.first)), Text(printable(row.second)))
+        table.add_row(*names, f"{row.measure} {row.value}", row.interval, row.q_value)
+    return table
+
+
+def pairs_table(pairs: Published) -> Table:
+    """Return the surest related pairs as a table: correlation, interval, estimate, q-value."""
     table = Table()
     for heading in ("column", "column"):
-        table.add_column(heading, overflow="ellipsis", max_width=30)
-    for heading in ("value", "± std. error", "q-value"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for first, second, value, error, q_value, *_ in edges:
-        table.add_row(
-            Text(printable(str(first))),
-            Text(printable(str(second))),
-            f"{float(value):+.4g}",
-            f"{float(error):.3g}",
-            f"{float(q_value):.2g}",
-        )
+        table.add_column(heading, **_NAME)
+    for heading in ("correlation", "95 % interval", "estimate", "q-value"):
+        table.add_column(heading, justify="right", no_wrap=heading != "correlation")
+    for row in pair_rows(pairs, _SHOWN, related_only=True):
+        names = (Text(printable(row.first)), Text(printable(row.second)))
+        table.add_row(*names, row.correlation, row.interval, row.estimate, row.q_value)
     return table

@@ -47,6 +47,8 @@ _OPTIONS = {
     r"dpcov\.release_pairs\b": "dpcov release-pairs",
     r"dpcov\.release\b": "dpcov release",
     r"\b(missing|neighbors|center|scales|engine)='([\w-]+)'": r"--\1 \2",
+    r"\bcsv=\{'delimiter': '(.)'\}, and 'decimal': ','": r"--delimiter '\1', and --decimal ','",
+    r"\bmissing_codes\b=?": "--missing-code",
     r"\bcolumns=": "--columns",
     r"\bheader=True\b": "--header",
     r"\bheader=False\b": "--no-header",
@@ -56,6 +58,8 @@ _OPTIONS = {
     r"\bcell_bound\b=?": "--cell-bound",
     r"\brow_norm\b=?": "--row-norm",
     r"\bshares\b=?": "--share",
+    r"\bweight_bound\b=?": "--weight-bound",
+    r"\bweight=": "--weight",
     r"\b(center|scales|epsilon|delta|neighbors|missing|seed|engine)(?:=| (?=must))": r"--\1 ",
 }
 _OURS = (typer.Exit, typer.Abort, typer.BadParameter)

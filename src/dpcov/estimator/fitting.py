@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError, MissingExtraError
+from dpcov.estimator.surroundings import warn_of_surroundings
 from dpcov.mechanisms.door import Facts, refused_for_free
 from dpcov.mechanisms.options import read_facts
 from dpcov.postprocess.estimate import Estimate
@@ -48,6 +49,7 @@ _SHARED = (
     "rows_per_unit",
     "engine",
     "seed",
+    "ledger",
 )
 
 
@@ -94,6 +96,7 @@ class PrivateCovariance(EmpiricalCovariance):  # type: ignore[misc]
         self
         """
         with refused_for_free():
+            warn_of_surroundings(type(self).__name__)
             self._check()
             X = _plain_numbers(_in_memory(X))
             names = getattr(X, "columns", ())

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpcov.errors import ParameterError
 from dpcov.estimator.fitting import PrivateCovariance
+from dpcov.ledger import Ledger
 from dpcov.mechanisms.door import Facts
 from dpcov.mechanisms.strongest_pairs import Center, Scales, release_pairs
 from dpcov.parameters import check_choice, check_number
@@ -28,7 +29,7 @@ class PairsCovariance(PrivateCovariance):
     Parameters
     ----------
     epsilon, delta, max_pairs, columns, center, scales, row_norm, cell_bound, neighbors, shares, \
-missing, privacy_unit, rows_per_unit, engine, seed
+missing, privacy_unit, rows_per_unit, engine, seed, ledger
         See `dpcov.release_pairs`. There is no default for the first three. ``covariance_`` needs
         variances: `row_norm`, or public `scales`; or ``scales="none"`` for correlations.
     fdr, psd
@@ -77,6 +78,7 @@ missing, privacy_unit, rows_per_unit, engine, seed
         fdr: float = 0.1,
         psd: str = "sparse",
         seed: int | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -95,6 +97,7 @@ missing, privacy_unit, rows_per_unit, engine, seed
         self.fdr = fdr
         self.psd = psd
         self.seed = seed
+        self.ledger = ledger
 
     def _check(self) -> None:
         check_number("fdr", self.fdr, low=0.0, high=1.0)

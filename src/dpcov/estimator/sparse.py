@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpcov.estimator.fitting import PrivateCovariance
+from dpcov.ledger import Ledger
 from dpcov.mechanisms.covariance import release
 from dpcov.mechanisms.door import Facts
 from dpcov.postprocess.estimate import Estimate, check_options
@@ -28,8 +29,8 @@ class SparseCovariance(PrivateCovariance):
 
     Parameters
     ----------
-    epsilon, delta, columns, row_norm, neighbors, shares, missing, privacy_unit, rows_per_unit, \
-engine, seed
+    epsilon, delta, columns, row_norm, neighbors, shares, missing, weight, weight_bound, \
+privacy_unit, rows_per_unit, engine, seed, ledger
         See `dpcov.release`. There is no default for the first two.
     rule, threshold, gamma, sparse, psd
         See `dpcov.Release.estimate`.
@@ -55,8 +56,8 @@ engine, seed
     -----
     ``score``, ``mahalanobis`` and ``error_norm`` mean what they mean in scikit-learn. The
     first two read rows and return numbers computed from them without noise: they are not
-    covered by the promise. A covariance that had to be made positive semi-definite is
-    singular: its precision is a pseudo-inverse, and ``score`` is minus infinity.
+    covered by the promise. With ``psd="clip"`` a covariance may be singular: its precision is a
+    pseudo-inverse then, and ``score`` is minus infinity.
 
     Examples
     --------
@@ -81,7 +82,9 @@ engine, seed
         row_norm: float | None = None,
         neighbors: str = "replace",
         shares: Mapping[str, float] | None = None,
-        missing: str = "refuse",
+        missing: str | None = None,
+        weight: str | None = None,
+        weight_bound: float | None = None,
         privacy_unit: str | None = None,
         rows_per_unit: int | None = None,
         engine: Any = None,
@@ -91,6 +94,7 @@ engine, seed
         sparse: bool = True,
         psd: str = "sparse",
         seed: int | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -99,6 +103,8 @@ engine, seed
         self.neighbors = neighbors
         self.shares = shares
         self.missing = missing
+        self.weight = weight
+        self.weight_bound = weight_bound
         self.privacy_unit = privacy_unit
         self.rows_per_unit = rows_per_unit
         self.engine = engine
@@ -108,6 +114,7 @@ engine, seed
         self.sparse = sparse
         self.psd = psd
         self.seed = seed
+        self.ledger = ledger
 
     def _options(self) -> dict[str, Any]:
         names = ("rule", "threshold", "gamma", "sparse", "psd")
@@ -117,7 +124,7 @@ engine, seed
         check_options(**self._options())
 
     def _release(self, X: Any, **stated: Any) -> Release:
-        return release(X, **stated)
+        return release(X, weight=self.weight, weight_bound=self.weight_bound, **stated)
 
     def _estimate(self, released: Release) -> Estimate:
         return released.estimate(**self._options())

@@ -117,7 +117,7 @@ class CollectionPlan:
                 "promise."
             )
         checked = {
-            "missing": Missing.parse(self.missing),
+            "missing": Missing.parse_for_rows(self.missing),
             "columns": columns,
             "row_norm": check_norm(self.row_norm),
             "center": check_facts("center", self.center, 0.0, columns),

@@ -5,11 +5,15 @@ Owns what a caller may state about it. The steps are `mechanisms.dense`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpcov.columns.missing import Missing
+from dpcov.errors import ParameterError
+from dpcov.ledger import Ledger
 from dpcov.mechanisms.dense import DenseOptions, release_dense
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
+from dpcov.parameters import check_number
 from dpcov.releases import Release
 from dpcov.releases.saturation import warn_of_saturation
 
@@ -25,13 +29,19 @@ def release(
     row_norm: float | None = None,
     neighbors: str = "replace",
     shares: Mapping[str, float] | None = None,
-    missing: str = "refuse",
+    missing: str | None = None,
+    weight: str | None = None,
+    weight_bound: float | None = None,
     privacy_unit: str | None = None,
     rows_per_unit: int | None = None,
     header: bool | None = None,
+    missing_codes: Sequence[float | str] | None = None,
+    csv: Mapping[str, str] | None = None,
     engine: Any = None,
     progress: Progress | None = None,
     seed: int | None = None,
+    ledger: Ledger | None = None,
+    request_id: str | None = None,
 ) -> Release:
     """Publish the covariance of a sensitive table. Spends the privacy budget.
 
@@ -74,10 +84,19 @@ def release(
         Shares of the budget for what is learned: of ``"range"``, ``"center"``, ``"limit"``,
         ``"mean"``, ``"scale"``, ``"beyond"``, ``"radius"`` and ``"clipping"``. The moments have
         what is left. See docs/choosing.md.
-    missing : {"refuse", "center"}
-        What to do with missing and infinite cells: raise, or read them as the center of their
-        column, which should then be close to the mean. With ``"refuse"`` the promise holds among
-        complete tables only: that there is a release tells that nobody's cell is missing.
+    missing : {"pairwise", "refuse", "center"}, optional
+        What to do with missing and infinite cells. ``"pairwise"``: each pair of columns by the
+        rows in which both cells are there, as `pandas.DataFrame.cov` does; how often that is, is
+        released with the moments. ``"refuse"``: raise; the promise then holds among complete
+        tables only, since that there is a release tells that nobody's cell is missing.
+        ``"center"``: read them as the center of their column, which should be close to the mean.
+        By default pairwise where the row norm is learned, and refuse where it is stated.
+    weight : str, optional
+        The column that says how much a row counts, as survey weights do. Moments and means are
+        then weighted. It is not released. What is no number above zero counts as 0.
+    weight_bound : float, optional
+        With `weight`: a public bound of the weights, from knowledge of the sample's design.
+        Larger ones are read as the bound.
     privacy_unit : str, optional
         The column that says whose row it is, when one person has several. The promise is then
         about all rows of one person together. The column is not released.
@@ -89,6 +108,12 @@ def release(
         such a table is refused, because they may be somebody's row: the first of a CSV file
         without a header. False says that a CSV file has none; `columns` then names all columns
         in the file's order.
+    missing_codes : sequence of float or str, optional
+        Codes that mean that there is no answer, in all columns, such as ``[-9, 99]``: cells with
+        them are missing. Those of one column stand among its facts.
+    csv : mapping, optional
+        How a CSV file is written: ``{"delimiter": ";", "decimal": ","}``. By default with commas
+        between cells, and points in numbers.
     engine : {"dask"} or distributed.Client, optional
         Read and add up the rows on the workers of this client; ``"dask"`` takes the cluster
         that this process is connected to, or else Dask's threads in it. The noise is drawn
@@ -99,6 +124,12 @@ def release(
         the name of the pass, the rows read so far, and the rows in all, or None.
     seed : int, optional
         Makes a repeatable *simulation*, which promises nothing. Never for real data.
+    ledger : Ledger, optional
+        The account of what was promised about these people: charged before any noise is drawn,
+        and told what was released. See docs/ledger.md.
+    request_id : str, optional
+        With `ledger`: a name for this request. The same name and options again return the
+        release that was finished, and are never charged twice. The table is not compared.
 
     Returns
     -------
@@ -112,11 +143,15 @@ def release(
         With no data in it. What can be refused without a row is refused before the table is
         opened, and what is wrong with cells in the first reading: the message says that nothing
         was spent. If a later reading fails, it says that noise had been drawn.
+    BudgetError, LedgerError
+        The ledger has no budget for it, cannot compare it with what it counts, or cannot be used.
     EngineError
         The workers of `engine` died, or the connection to them. The message says the same.
 
     Warns
     -----
+    LargeEpsilonWarning
+        When epsilon is above 3.
     WeakPromiseWarning
         When delta is above 1 / n_rows: publishing one row at random would keep that promise.
     SaturationWarning
@@ -144,18 +179,31 @@ def release(
     (1, 1e-06)-differential privacy, replace-one neighbors
     """
     with refused_for_free():
+        if missing is None:
+            missing = Missing.PAIRWISE if row_norm is None else Missing.REFUSE
         request = Request.of(
             epsilon=epsilon,
             delta=delta,
             neighbors=neighbors,
             columns=columns,
             missing=missing,
+            weight=weight,
             privacy_unit=privacy_unit,
             rows_per_unit=rows_per_unit,
             header=header,
+            missing_codes=missing_codes,
+            csv=csv,
             engine=engine,
             progress=progress,
             seed=seed,
+            ledger=ledger,
+            request_id=request_id,
+            stated={
+                "what": "release",
+                "row_norm": row_norm,
+                "shares": shares,
+                "weight_bound": weight_bound,
+            },
         )
         options = DenseOptions(
             promise=request.promise,
@@ -164,13 +212,32 @@ def release(
             shares=shares,
             rows_per_unit=request.rows_per_unit,
             missing=request.missing,
+            weight_bound=_weight_bound(weight, weight_bound),
         )
         options.check(request.n_columns)
         request = request.for_table(table)
+        finished = request.find_finished(Release)
+    if finished is not None:
+        return finished
     opened = request.reading(table, passes=options.passes)
-    with telling_the_cost(request.is_spent), opened as (source, adder):
-        made = release_dense(source, options, engine=adder, stream=request.stream)
+    with telling_the_cost(request.is_spent), request.charged(), opened as (source, adder):
+        made = release_dense(
+            source, options, engine=adder, stream=request.stream, reserve=request.reserve
+        )
+        request.record(made)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:
         warn_of_saturation(made)
     return made
+
+
+def _weight_bound(weight: str | None, bound: float | None) -> float | None:
+    """Return the bound of weights, if rows have any."""
+    if weight is None and bound is None:
+        return None
+    if weight is None or bound is None:
+        raise ParameterError(
+            "weight= and weight_bound= go together: the column of weights, and a public bound of "
+            "them that comes from knowledge, such as the design of the sample."
+        )
+    return check_number("weight_bound", bound, low=1e-100, high=1e100)

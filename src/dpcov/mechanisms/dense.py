@@ -6,10 +6,12 @@ stated, so are the units in which it is meant, and the moments are all that is r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dpcov.columns import Columns
+from dpcov.columns import Column, Columns
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
@@ -21,10 +23,11 @@ from dpcov.mechanisms.learning.budget import (
 from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
-from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
+from dpcov.privacy import ApproxDP, Event, Gaussian, gaussian_scale
 from dpcov.releases import Release
 from dpcov.releases.learned import tails_are_blurred
 from dpcov.releases.lengthening import lengthen
+from dpcov.releases.weights import Weights
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import MAX_STREAM_ROWS, Rows
@@ -43,8 +46,13 @@ class DenseOptions:
     shares: Mapping[str, float] | None
     rows_per_unit: int
     missing: Missing
+    weight_bound: float | None = None
 
     def __post_init__(self) -> None:
+        if self.weight_bound is not None and self.row_norm is not None:
+            raise ParameterError(
+                "With weights the row norm is learned, and how much rows weigh: leave row_norm out."
+            )
         if self.row_norm is not None and self.shares is not None:
             raise ParameterError(
                 "shares are for what is learned, and with row_norm= nothing is: the moments have "
@@ -56,13 +64,38 @@ class DenseOptions:
         """How often the rows are read."""
         return 3 if self.row_norm is None else 1
 
-    def stated(self, n_columns: int, n_rows: int) -> Stated:
-        """Return what is stated, where something is learned from so many rows."""
-        stated = Stated.of(self.facts, n_columns)
-        blurred = tails_are_blurred(
-            self.promise, n_rows=n_rows, n_columns=n_columns, rows_per_unit=self.rows_per_unit
+    @property
+    def counts_gaps(self) -> bool:
+        """Whether missing cells are counted, pair by pair."""
+        return self.missing is Missing.PAIRWISE
+
+    def fields(self, n_columns: int) -> tuple[Field, ...]:
+        """Return the columns that are stated, or numbers that may have gaps, without a table."""
+        weight = () if self.weight_bound is None else (Field("weight"),)
+        if self.facts is not None:
+            return (*(Field(each.name, _levels(each), facts=each) for each in self.facts), *weight)
+        return (*(Field(f"x{place}") for place in range(n_columns)), *weight)
+
+    def stated(self, fields: Sequence[Field], n_rows: int | None) -> Stated:
+        """Return what is stated of columns, where something is learned from so many rows."""
+        if self.weight_bound is not None:
+            fields = fields[:-1]  # the weight stands last
+        design = Design.of(fields, gaps=self.counts_gaps)
+        stated = Stated.of([field.facts for field in fields], design, self.weight_bound)
+        blurred = n_rows is not None and tails_are_blurred(
+            self.promise,
+            n_rows=n_rows,
+            n_columns=max(1, stated.n_columns),
+            rows_per_unit=self.rows_per_unit,
         )
         return stated.trusting_narrow() if blurred else stated
+
+    def reading(self, fields: Sequence[Field]) -> Reading:
+        """Return how cells are read where nothing is learned."""
+        design = Design.of(fields, gaps=self.counts_gaps)
+        # A stated norm is meant in stated units; bounds that follow from a type are no units.
+        facts = () if self.facts is None else [field.facts for field in fields]
+        return Reading.of(design, facts, fills=self.counts_gaps)
 
     def budget(self, stated: Stated, n_rows: int | None) -> LearningBudget:
         """Return what each step may cost, where something is learned."""
@@ -74,42 +107,59 @@ class DenseOptions:
             shares=self.shares,
         )
 
-    def calibrate(self, *, n_rows: int, row_norm: float, multiplier: float) -> MomentsCalibration:
-        """Return grid and noise of the moments."""
+    def calibrate(
+        self, *, n_rows: int, row_norm: float, multiplier: float, has_gaps: bool | None = None
+    ) -> MomentsCalibration:
+        """Return grid and noise of the moments; for gaps, unless there are known to be none."""
+        gaps = self.counts_gaps if has_gaps is None else has_gaps
         return calibrate_moments(
             promise=self.promise,
             n_rows=n_rows,
             row_norm=row_norm,
             multiplier=multiplier,
-            with_mean=True,
+            with_mean=self.weight_bound is None,
             rows_per_unit=self.rows_per_unit,
+            leaves_traces=gaps or self.weight_bound is not None,
         )
 
     def check(self, n_columns: int | None) -> None:
         """Refuse what no table could have, before one is opened: calibrate for a long one."""
         multiplier = gaussian_scale(epsilon=self.promise.epsilon, delta=self.promise.delta)
         if self.row_norm is None:
-            stated = Stated.of(self.facts, n_columns or 1)
+            stated = self.stated(self.fields(n_columns or 1), None)
             multiplier = self.budget(stated, None).multipliers[MOMENTS]
         norm = 1.0 if self.row_norm is None else self.row_norm
         self.calibrate(n_rows=MAX_STREAM_ROWS, row_norm=norm, multiplier=multiplier)
 
 
 def release_dense(
-    source: Rows, options: DenseOptions, *, engine: Engine, stream: RandomStream
+    source: Rows,
+    options: DenseOptions,
+    *,
+    engine: Engine,
+    stream: RandomStream,
+    reserve: Callable[[Sequence[Event]], None] = lambda events: None,
 ) -> Release:
-    """Read the rows as often as it takes, and release their second moments about their mean."""
+    """Read the rows as often as it takes, and release their second moments about their mean.
+
+    `reserve` is told all events, as soon as they are fixed and before a row is read.
+    """
     if options.row_norm is None:
-        return _release_learned(source, options, engine, stream)
+        return _release_learned(source, options, engine, stream, reserve)
     multiplier = gaussian_scale(epsilon=options.promise.epsilon, delta=options.promise.delta)
-    reading = Reading.of(len(source.columns), options.facts)
+    reserve((Gaussian(MOMENTS, multiplier),))
+    reading = options.reading(source.fields)
     return _release_moments(
         source, reading, options, options.row_norm, Gaussian(MOMENTS, multiplier), engine, stream
     )
 
 
 def _release_learned(
-    source: Rows, options: DenseOptions, engine: Engine, stream: RandomStream
+    source: Rows,
+    options: DenseOptions,
+    engine: Engine,
+    stream: RandomStream,
+    reserve: Callable[[Sequence[Event]], None],
 ) -> Release:
     """Learn how rows are read, and to which norm they are clipped; release what that gives.
 
@@ -120,8 +170,9 @@ def _release_learned(
     """
     if source.n_rows is None:
         raise AssertionError("unreachable: a stream that is read several times is spooled")
-    stated = options.stated(len(source.columns), source.n_rows)
+    stated = options.stated(source.fields, source.n_rows)
     budget = options.budget(stated, source.n_rows)
+    reserve((*budget.events, budget.event(MOMENTS)))
     lesson = learn(source, stated, budget, missing=options.missing, engine=engine, stream=stream)
     made = _release_moments(
         source,
@@ -131,10 +182,15 @@ def _release_learned(
         budget.event(MOMENTS),
         engine,
         stream,
+        lesson.weights,
     )
     events = (*lesson.events, *made.events)
     made = replace(made, provenance=replace(made.provenance, events=events))
     return lengthen(made, lesson.learned)
+
+
+def _levels(column: Column) -> tuple[str, ...] | None:
+    return column.level_names if column.is_category else None
 
 
 def _release_moments(
@@ -145,16 +201,26 @@ def _release_moments(
     event: Gaussian,
     engine: Engine,
     stream: RandomStream,
+    weights: Weights | None = None,
 ) -> Release:
     rows = WorkingSource(source, reading)
     n_rows = MAX_STREAM_ROWS if rows.n_rows is None else rows.n_rows
-    calibration = options.calibrate(n_rows=n_rows, row_norm=row_norm, multiplier=event.multiplier)
-    kernel = GramKernel(len(rows.columns), calibration.grid, options.missing)
+    calibration = options.calibrate(
+        n_rows=n_rows,
+        row_norm=row_norm,
+        multiplier=event.multiplier,
+        has_gaps=reading.design.n_gaps > 0,
+    )
+    design = reading.design
+    quiet = slice(design.n_values, design.n_working)
+    kernel = GramKernel(len(rows.columns), calibration.grid, options.missing, quiet)
     gram = engine.run(MOMENTS, rows, kernel)
     return release_gram(
         gram,
         calibration.for_rows(gram.n_rows),
-        columns=rows.columns,
+        design=reading.design,
+        observed=reading.observed,
+        weights=weights,
         stream=stream,
         events=(event,),
         units=reading.units,

@@ -6,21 +6,36 @@ a refusal says what it cost: nothing, as long as no noise was drawn.
 
 from __future__ import annotations
 
+import math
 import os
+import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-from dpcov.columns import Columns
+from dpcov.columns import Column, Columns
+from dpcov.columns.codes import Code, check_codes
+from dpcov.columns.csv_form import CsvForm
 from dpcov.columns.missing import Missing
-from dpcov.errors import DpcovError, ParameterError, WeakPromiseWarning
+from dpcov.errors import (
+    DpcovError,
+    LargeEpsilonWarning,
+    LedgerError,
+    ParameterError,
+    WeakPromiseWarning,
+)
 from dpcov.exact.randomness import RandomStream
+from dpcov.ledger.charge import NOTHING_MORE_SPENT, Charge
+from dpcov.ledger.ledger import Ledger
 from dpcov.mechanisms.options import read_columns
 from dpcov.parameters import check_count
-from dpcov.privacy import ApproxDP, Neighbors
+from dpcov.privacy import ApproxDP, Event, Neighbors
+from dpcov.privacy.promise import WEAK_EPSILON
 from dpcov.progress import check_progress, show_progress
+from dpcov.releases import AnyRelease, Release
 from dpcov.sensitive.engines.serial import Engine, choose_engine
 from dpcov.sensitive.tables import RowSource, needs_scheduler, open_table
 from dpcov.sensitive.tables.choice import Wanted
@@ -47,9 +62,19 @@ NOISE_DRAWN = (
 )
 """What it says afterwards. Nobody saw a number, but that it failed may tell about the rows."""
 
+STILL_RESERVED = (
+    "No noise was drawn, but the ledger could not be told so, and may count it as spent: "
+    "dpcov ledger show says whether there is a line that its owner can give back."
+)
+"""What it says when a reservation may stand for which nothing was drawn."""
+
+_COSTS = (NOTHING_SPENT, NOISE_DRAWN, STILL_RESERVED, NOTHING_MORE_SPENT)
+
+Made = TypeVar("Made", bound=AnyRelease)
+
 Facts = (
     Columns
-    | Mapping[str, Mapping[str, float] | Sequence[float | None]]
+    | Mapping[str, Mapping[str, Any] | Sequence[Any]]
     | str
     | os.PathLike[str]
     | Sequence[str]
@@ -78,7 +103,7 @@ def _adding(cost: Callable[[], str]) -> Iterator[None]:
         yield
     except DpcovError as error:
         text, said = str(error), cost()
-        if said and NOTHING_SPENT not in text and NOISE_DRAWN not in text:
+        if said and not any(cost in text for cost in _COSTS):
             error.args = (f"{text} {said}",)
             if isinstance(error, ImportError):
                 error.msg = error.args[0]
@@ -93,11 +118,15 @@ class Request:
     facts: Columns | None
     names: tuple[str, ...] | None
     missing: Missing
+    weight: str | None
     rows_per_unit: int
     header: bool | None
+    missing_codes: tuple[Code, ...]
+    csv: CsvForm
     scheduler: Scheduler | None
     progress: Progress | None
     stream: RandomStream
+    charge: Charge | None = None
 
     @classmethod
     def of(
@@ -111,34 +140,66 @@ class Request:
         privacy_unit: str | None,
         rows_per_unit: int | None,
         header: bool | None,
+        missing_codes: Iterable[Code] | None,
+        csv: Mapping[str, str] | None,
         engine: Any,
         progress: Progress | None,
         seed: int | None,
+        weight: str | None = None,
+        ledger: Ledger | None = None,
+        request_id: str | None = None,
+        stated: Mapping[str, Any] | None = None,
     ) -> Request:
-        """Return the request, or refuse what no table could be released with."""
+        """Return the request, or refuse what no table could be released with.
+
+        `stated` is all that a caller says of one mechanism alone: a request id stands for it, too.
+        """
         facts, names = read_columns(columns)
-        Wanted(names, None if facts is None else facts.names, privacy_unit, header)
+        Wanted(names, None, privacy_unit, header, weight, facts)
         check_progress(progress)
+        promise = ApproxDP(epsilon, delta, _central(neighbors), privacy_unit)
+        per_unit = _rows_per_unit(privacy_unit, rows_per_unit)
+        codes = check_codes("missing_codes", missing_codes)
+        public = {
+            "columns": facts or names,
+            "missing": missing,
+            "missing_codes": codes,
+            "weight": weight,
+            "rows_per_unit": per_unit,
+        }
+        charge = _charge(
+            ledger,
+            request_id,
+            promise,
+            complete=missing == "refuse",
+            seed=seed,
+            stated={**public, **(stated or {})},
+        )
+        stream = RandomStream.from_os(before=None if charge is None else charge.begin)
         return cls(
-            promise=ApproxDP(epsilon, delta, _central(neighbors), privacy_unit),
+            promise=promise,
             facts=facts,
             names=names,
             missing=Missing.parse(missing),
-            rows_per_unit=_rows_per_unit(privacy_unit, rows_per_unit),
+            weight=weight,
+            rows_per_unit=per_unit,
             header=header,
+            missing_codes=codes,
+            csv=CsvForm.parse(csv),
             scheduler=choose_scheduler(engine, needed=False),
             progress=progress,
-            stream=RandomStream.from_os() if seed is None else RandomStream.from_seed(seed),
+            stream=stream if seed is None else RandomStream.from_seed(seed),
+            charge=charge,
         )
 
     @property
     def n_columns(self) -> int | None:
         """How many columns are released, if the caller states it."""
         if self.facts is not None:
-            return len(self.facts)
+            return None if self.facts.patterns else len(self.facts)
         if self.names is None:
             return None
-        return len(self.names) - (self.promise.privacy_unit in self.names)
+        return len(set(self.names) - {self.promise.privacy_unit, self.weight})
 
     def for_table(self, table: Any) -> Request:
         """Return the request with who reads this table: a Dask collection needs Dask."""
@@ -149,6 +210,43 @@ class Request:
     def is_spent(self) -> bool:
         """Whether noise was drawn, so that a failure may have cost something."""
         return self.stream.is_drawn
+
+    def find_finished(self, kind: type[Made]) -> Made | None:
+        """Return the release of a request that was finished before, which costs nothing more."""
+        file = None if self.charge is None else self.charge.find_finished()
+        if file is None:
+            return None
+        found = _from_bytes(file)
+        if not isinstance(found, kind):
+            raise LedgerError("The ledger keeps a release of another kind for this request.")
+        return found
+
+    def reserve(self, events: Sequence[Event]) -> None:
+        """Charge all that will be drawn to the ledger, if there is one, before any is drawn."""
+        if self.charge is not None:
+            self.charge.reserve(events)
+
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Give a reservation back if this fails before any noise was drawn."""
+        try:
+            yield
+        except BaseException as error:
+            charge = self.charge
+            if charge is not None and charge.may_be_reserved and not self.is_spent():
+                try:
+                    charge.give_back()
+                except LedgerError:
+                    if isinstance(error, DpcovError):
+                        error.args = (f"{error} {STILL_RESERVED}",)
+            raise
+
+    def record(self, made: Made) -> Made:
+        """Tell the ledger what was released, before anybody else sees it."""
+        if self.charge is not None:
+            file = _to_bytes(made)
+            self.charge.record(file, made.events, n_rows=made.n_rows, n_columns=made.n_columns)
+        return made
 
     @contextmanager
     def reading(self, table: Any, *, passes: int) -> Iterator[tuple[RowSource, Engine]]:
@@ -164,18 +262,40 @@ class Request:
             opened = open_table(
                 table,
                 self.names,
-                select=None if self.facts is None else self.facts.names,
                 privacy_unit=unit,
+                weight=self.weight,
                 header=self.header,
+                facts=self.facts,
+                missing_codes=self.missing_codes,
+                csv=self.csv,
                 scheduler=self.scheduler,
             )
             with readable(opened, times, tell) as rows:
                 source = rows if unit is None else limit_rows(rows, self.rows_per_unit)
                 yield source, choose_engine(self.scheduler, tell)
 
+    def knowing(self, source: RowSource) -> Request:
+        """Return the request with what is stated of each column of a table, by its name."""
+        if self.facts is None:
+            return self
+        stated = [field.facts or Column(field.name) for field in source.fields]
+        return replace(self, facts=Columns(stated))
+
     def warn_of_weak_promise(self, n_rows: int) -> None:
-        """Warn of a delta that protects nobody in particular."""
-        delta = self.promise.delta
+        """Warn of a delta that protects nobody in particular, and of a large epsilon.
+
+        A simulation promises nothing, so that its epsilon is nobody's.
+        """
+        delta, epsilon = self.promise.delta, self.promise.epsilon
+        if epsilon > WEAK_EPSILON and not self.stream.simulated:
+            percent = min(100.0, math.ceil(10 * math.exp(min(epsilon, 5.0))) / 10)
+            warnings.warn(
+                f"epsilon = {epsilon:g} is a weak promise: what had a chance of 1 % may have one "
+                f"of {percent:g} % after the release. Choose the smallest that shows what is "
+                "needed; dpcov.plan says what each will show.",
+                LargeEpsilonWarning,
+                stacklevel=3,
+            )
         if delta > 1 / n_rows:
             warnings.warn(
                 f"delta = {delta:g} is above 1 / n_rows = {1 / n_rows:.2g}: to publish the row of "
@@ -183,6 +303,56 @@ class Request:
                 WeakPromiseWarning,
                 stacklevel=3,
             )
+
+
+def _charge(
+    ledger: Ledger | None,
+    request_id: str | None,
+    promise: ApproxDP,
+    *,
+    complete: bool,
+    seed: int | None,
+    stated: Mapping[str, Any],
+) -> Charge | None:
+    """Return what a release is charged to, if it is to anything."""
+    if ledger is None:
+        if request_id is not None:
+            raise ParameterError(
+                "request_id= is for a ledger, which knows requests: state ledger=."
+            )
+        return None
+    if not isinstance(ledger, Ledger):
+        raise ParameterError(
+            "ledger must be a dpcov.Ledger, as in ledger=dpcov.Ledger('budget.db')."
+        )
+    if seed is not None:
+        raise ParameterError(
+            "A simulation with a seed promises nothing and is not charged: leave out ledger=, or "
+            "seed=."
+        )
+    return Charge(
+        ledger,
+        what=str(stated.get("what", "release")),
+        promise=promise,
+        complete=complete,
+        request_id=request_id,
+        stated=stated,
+    )
+
+
+def _to_bytes(made: AnyRelease) -> bytes:
+    """Return the file of a release: the same bytes wherever it is saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "release.npz")
+        made.save(path)
+        return path.read_bytes()
+
+
+def _from_bytes(file: bytes) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "release.npz")
+        path.write_bytes(file)
+        return Release.load(path)
 
 
 def _rows_per_unit(privacy_unit: str | None, rows_per_unit: int | None) -> int:

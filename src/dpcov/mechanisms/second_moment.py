@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.design import Design
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.grid import Grid, finest_grid
@@ -22,7 +23,10 @@ from dpcov.exact.scales import frobenius_scales
 from dpcov.exact.triangle import Triangle
 from dpcov.mechanisms.noise import add_noise
 from dpcov.privacy import ApproxDP, Event, Gaussian, gaussian_scale, squared_moment_sensitivity
+from dpcov.privacy.sensitivity import moments_relation
 from dpcov.releases import SECOND_MOMENT, NoiseScale, Provenance, Release
+from dpcov.releases.weights import Weights
+from dpcov.releases.working import WorkingMoments
 from dpcov.sensitive.sums.gram import Gram
 from dpcov.version import __version__
 
@@ -94,8 +98,11 @@ def calibrate_moments(
     multiplier: float | None = None,
     with_mean: bool = False,
     rows_per_unit: int = 1,
+    leaves_traces: bool = False,
 ) -> MomentsCalibration:
     """Choose grid and noise from facts that are public or were paid for.
+
+    `leaves_traces` says that a row without cells is not zero: see `moments_relation`.
 
     Notes
     -----
@@ -124,7 +131,7 @@ def calibrate_moments(
     def variance(grid: Grid) -> Fraction:
         # (σ₀ Δ)², exactly: a float is a fraction.
         return Fraction(multiplier) ** 2 * squared_moment_sensitivity(
-            promise.neighbors,
+            moments_relation(promise.neighbors, leaves_traces=leaves_traces),
             squared_norm=grid.squared_norm,
             constant=grid.constant,
             rows=rows_per_unit,
@@ -146,29 +153,39 @@ def release_gram(
     gram: Gram,
     calibration: MomentsCalibration,
     *,
-    columns: tuple[str, ...],
+    design: Design,
     stream: RandomStream,
+    observed: npt.NDArray[np.float64] | None = None,
+    weights: Weights | None = None,
     events: tuple[Event, ...] = (),
     units: Units | None = None,
     missing: Missing = Missing.REFUSE,
 ) -> Release:
-    """Add the calibrated noise to a Gram matrix: a place where rows leave the house."""
+    """Add the calibrated noise to a Gram matrix: a place where rows leave the house.
+
+    `observed` is what the indicators of gaps are about, if there are any. With `weights` the last
+    column is their constant.
+    """
     if (
         gram.grid != calibration.grid
         or gram.n_rows != calibration.n_rows
-        or gram.n_columns != len(columns)
+        or gram.n_columns != design.n_working + (weights is not None)
     ):
         raise ParameterError("The Gram matrix was not made for this calibration.")
-    center = "public"
+    center, noise = "public", calibration.noise_scale
     matrix, mean = _noisy_average(gram.triangle, calibration, stream), None
-    if calibration.grid.constant:
+    if weights is not None:
+        center, noise = "private", weights.noise_scale(noise)
+        matrix, mean = _take_out_weights(matrix, noise, weights)
+    elif calibration.grid.constant:
         center = "private"
         matrix, mean = _take_out_mean(matrix, calibration)
-    return Release(
-        matrix=matrix,
-        noise_scale=calibration.noise_scale,
+    size = design.n_values
+    made = Release(
+        matrix=matrix[:size, :size].copy(),
+        noise_scale=noise,
         n_rows=calibration.n_rows,
-        columns=columns,
+        columns=design.names,
         provenance=Provenance(
             version=__version__,
             mechanism=SECOND_MOMENT,
@@ -182,8 +199,15 @@ def release_gram(
             events=events or (_only_event(calibration.promise),),
         ),
         simulated=stream.simulated,
-        units=Units.plain(len(columns)) if units is None else units,
-        mean=mean,
+        units=Units.plain(size) if units is None else units,
+        mean=None if mean is None else mean[:size].copy(),
+        weights=weights,
+    )
+    if design.is_plain or mean is None:
+        return made
+    there = np.ones(design.n_gaps) if observed is None else observed
+    return made.with_working(
+        WorkingMoments(design=design, matrix=matrix, mean=mean, observed=there)
     )
 
 
@@ -202,6 +226,22 @@ def _take_out_mean(
     moments = matrix[:-1, :-1].copy()
     moments -= np.outer(mean, mean)
     moments[np.diag_indices(len(mean))] += calibration.noise_scale.mean**2
+    return moments, mean
+
+
+def _take_out_weights(
+    matrix: npt.NDArray[np.float64], noise: NoiseScale, weights: Weights
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return weighted moments about the weighted mean, and that mean. Costs no privacy.
+
+    Sums of weighted products are divided by the released average weight. Products with the
+    constant hold the mean.
+    """
+    scaled = matrix / weights.mean
+    mean = scaled[:-1, -1] / weights.constant
+    moments = scaled[:-1, :-1].copy()
+    moments -= np.outer(mean, mean)
+    moments[np.diag_indices(len(mean))] += noise.mean**2
     return moments, mean
 
 

@@ -5,7 +5,7 @@ Owns what a caller may state about it. The steps are `mechanisms.pairs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any
@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns import Units
+from dpcov.columns.design import Design
 from dpcov.columns.missing import Missing
-from dpcov.errors import ParameterError
+from dpcov.errors import InputError, ParameterError
+from dpcov.ledger import Ledger
 from dpcov.mechanisms.differences import check_differences, draw_pairing
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
 from dpcov.mechanisms.options import public_vector
@@ -56,9 +58,13 @@ def release_pairs(
     privacy_unit: str | None = None,
     rows_per_unit: int | None = None,
     header: bool | None = None,
+    missing_codes: Sequence[float | str] | None = None,
+    csv: Mapping[str, str] | None = None,
     engine: Any = None,
     progress: Progress | None = None,
     seed: int | None = None,
+    ledger: Ledger | None = None,
+    request_id: str | None = None,
 ) -> PairsRelease:
     """Publish the strongest pairs of columns of a sensitive table. Spends the privacy budget.
 
@@ -67,8 +73,8 @@ def release_pairs(
 
     Parameters
     ----------
-    table, epsilon, delta, columns, neighbors, privacy_unit, rows_per_unit, header, engine, \
-progress, seed
+    table, epsilon, delta, columns, neighbors, privacy_unit, rows_per_unit, header, \
+missing_codes, csv, engine, progress, seed, ledger, request_id
         As for `dpcov.release`. A stream waits in a temporary file only where centers are learned,
         or with `privacy_unit`.
     max_pairs : int
@@ -110,6 +116,8 @@ progress, seed
 
     Warns
     -----
+    LargeEpsilonWarning
+        When epsilon is above 3.
     WeakPromiseWarning
         When delta is above 1 / n_rows: publishing one row at random would keep that promise.
 
@@ -137,21 +145,38 @@ progress, seed
             delta=delta,
             neighbors=neighbors,
             columns=columns,
-            missing=missing,
+            missing=Missing.parse_for_rows(missing),
             privacy_unit=privacy_unit,
             rows_per_unit=rows_per_unit,
             header=header,
+            missing_codes=missing_codes,
+            csv=csv,
             engine=engine,
             progress=progress,
             seed=seed,
+            ledger=ledger,
+            request_id=request_id,
+            stated={
+                "what": "release_pairs",
+                "max_pairs": max_pairs,
+                "center": _listed(center),
+                "scales": _listed(scales),
+                "row_norm": row_norm,
+                "cell_bound": cell_bound,
+                "shares": shares,
+            },
         )
         stated = _Stated(max_pairs, center, scales, row_norm, cell_bound, shares)
         stated.check(request)
         request = request.for_table(table)
         stated.check_workers(request)
+        finished = request.find_finished(PairsRelease)
+    if finished is not None:
+        return finished
     opened = request.reading(table, passes=stated.passes(request))
-    with telling_the_cost(request.is_spent), opened as (source, adder):
-        made = _release(source, request, stated, adder)
+    with telling_the_cost(request.is_spent), request.charged(), opened as (source, adder):
+        made = _release(source, request.knowing(source), stated, adder)
+        request.record(made)
     request.warn_of_weak_promise(made.n_rows)
     return made
 
@@ -275,12 +300,20 @@ class _Stated:
 
 def _release(source: RowSource, request: Request, stated: _Stated, engine: Engine) -> PairsRelease:
     n_columns = len(source.columns)
-    reading = Reading.of(n_columns, request.facts)
+    design = Design.of(source.fields, gaps=False)
+    if len(design.categories):
+        raise InputError(
+            "A category has no sign, and dpcov.release_pairs works with signs. State numbers for "
+            "its levels if they have an order, leave it out, or use dpcov.release."
+        )
+    facts = () if request.facts is None else request.facts.facts
+    reading = Reading.of(design, facts)
     rows: Rows = WorkingSource(source, reading)
     deviations = stated.deviations(n_columns)
     about = stated.about(request, n_rows=source.n_rows, n_columns=n_columns)
     n_rows = MAX_STREAM_ROWS if source.n_rows is None else source.n_rows
     calibration = stated.calibrate(request, about, n_rows=n_rows, n_columns=n_columns)
+    request.reserve(calibration.events)
     center: Vector | None = None
     if about == "learned":
         center = learn_centers(
@@ -307,6 +340,16 @@ def _release(source: RowSource, request: Request, stated: _Stated, engine: Engin
         units=units if center is None else Units(units.center + units.scale * center, units.scale),
         missing=request.missing,
     )
+
+
+def _listed(value: Any) -> Any:
+    """Return what was stated with all of its digits: numpy shortens long arrays."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return np.asarray(value).tolist()
+    except ValueError:  # sequences of no common shape, which are refused next
+        return None
 
 
 def _size(value: Any) -> int:

@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.design import Design
 from dpcov.errors import NothingDetectableWarning
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.scales import scale_of
@@ -114,7 +115,7 @@ def _as_printed(
 def _as_it_holds(
     trial: Trial, truth: Array, data: np.random.Generator, noise_seed: np.random.SeedSequence
 ) -> Estimates:
-    columns = tuple(f"x{place}" for place in range(trial.n_columns))
+    design = Design.numbers_of(f"x{place}" for place in range(trial.n_columns))
     grams: dict[object, Gram] = {}
     estimates: Estimates = {}
     for model, epsilon, seed in _noisy_variants(trial, noise_seed):
@@ -126,7 +127,7 @@ def _as_it_holds(
         if model == "local":
             calibration = _summed_over_people(calibration)
         stream = RandomStream.from_seed(int(seed.generate_state(1, np.uint64)[0]))
-        release = release_gram(grams[calibration.grid], calibration, columns=columns, stream=stream)
+        release = release_gram(grams[calibration.grid], calibration, design=design, stream=stream)
         threshold = printed_threshold(
             trial.n_columns, trial.n_rows, calibration.noise_scale.off_diagonal, _gamma(truth)
         )

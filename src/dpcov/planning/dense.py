@@ -15,7 +15,7 @@ from dpcov.columns import Column
 from dpcov.detection import dense_detectable
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.learning.budget import MOMENTS
-from dpcov.mechanisms.learning.lengths import clipping_error, tail_wanted
+from dpcov.mechanisms.learning.lengths import clipping_error, free_squared_norm, tail_wanted
 from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.mechanisms.outlook import Outlook, typical_row_norm
 from dpcov.postprocess.noise_model import Clipped
@@ -27,6 +27,8 @@ __all__ = ["budget_shares", "dense_outlook", "learned_squared_norm", "what_is_st
 
 # Squared deviations in units of half the distance of the bounds: the median of 20 real tables.
 _WITHIN_BOUNDS = 1 / 8
+# What a row of limited cells can have at most, for each column: the ends of the search for a norm.
+_MOST_SQUARED = 16.0
 
 
 def learned_squared_norm(tail: float, n_columns: int) -> float:
@@ -75,12 +77,14 @@ class _Errors:
 
 def _learned(options: DenseOptions, n_rows: int, n_columns: int) -> _Errors:
     """Return the errors if rows are clipped to a norm that is learned, and lengthened again."""
-    budget = options.budget(options.stated(n_columns, n_rows), n_rows)
+    fields = options.fields(n_columns)
+    budget = options.budget(options.stated(fields, n_rows), n_rows)
     moments = budget.payment(MOMENTS)
     tail = tail_wanted(
         n_rows, n_columns, moments=moments, radius=budget.payment("radius"), tuning=DEFAULT
     )
-    squared = learned_squared_norm(tail, n_columns)
+    free = free_squared_norm(n_rows, moments=moments, tuning=DEFAULT)
+    squared = max(learned_squared_norm(tail, n_columns), min(free, _MOST_SQUARED * n_columns))
     norm = math.sqrt(squared)
     noise = options.calibrate(n_rows=n_rows, row_norm=norm, multiplier=moments.multiplier)
     share_error, excess_error = clipping_error(budget.payment("clipping"), n_rows, squared, DEFAULT)
@@ -126,7 +130,7 @@ def budget_shares(options: DenseOptions, *, n_rows: int, n_columns: int) -> dict
     """Return the share of the budget of each step of a release, in order."""
     if options.row_norm is not None:
         return {MOMENTS: 1.0}
-    budget = options.budget(options.stated(n_columns, n_rows), n_rows)
+    budget = options.budget(options.stated(options.fields(n_columns), n_rows), n_rows)
     events = (*budget.events, budget.event(MOMENTS))
     names = [event.name for event in events]
     return dict(zip(names, event_shares(events), strict=True))
@@ -148,7 +152,7 @@ def what_is_stated(options: DenseOptions, *, n_rows: int, n_columns: int) -> str
 
 
 def _how_rough(options: DenseOptions, n_rows: int, n_columns: int) -> str:
-    facts = options.stated(n_columns, n_rows)
+    facts = options.stated(options.fields(n_columns), n_rows)
     if not facts.trusts_narrow or not facts.with_limit_sought.any():
         return ""
     return (

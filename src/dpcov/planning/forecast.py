@@ -19,6 +19,7 @@ from dpcov.mechanisms.door import Facts
 from dpcov.mechanisms.options import read_columns
 from dpcov.mechanisms.outlook import Outlook, best_shares, choose_center, pairs_outlook
 from dpcov.multiplicity import count_pairs
+from dpcov.notebook import show
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.planning.dense import budget_shares, dense_outlook, what_is_stated
 from dpcov.planning.reports import reports_outlook
@@ -54,11 +55,11 @@ class Forecast:
     >>> print(dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200))
     20000 rows × 1000 columns, (1, 1e-06)-differential privacy, replace-one neighbors
     mechanism   noise   shown 1 in 2   shown 9 in 10
-    dense       0.332           none            none
+    dense       0.335           none            none
     pairs      0.0212           0.13           0.158
-    Shares of the budget of dense: range 4 %, center 6 %, limit 6 %, mean 2 %, scale 4 %, \
-beyond 0.5 %, radius 4 %, clipping 3 %, moments 70.5 %. Nothing is stated. So few rows teach \
-limits roughly, and long tails may be cut: state center and scale where you know them.
+    Shares of the budget of dense: observed 1 %, range 4 %, center 6 %, limit 6 %, mean 2 %, \
+scale 4 %, beyond 0.5 %, radius 4 %, clipping 3 %, moments 69.5 %. Nothing is stated. So few rows \
+teach limits roughly, and long tails may be cut: state center and scale where you know them.
     Use dpcov.release_pairs with max_pairs=200, center='learned': a correlation of 0.13 will be \
 shown with probability one half, one of 0.16 with probability 0.9. That is for about Gaussian \
 columns: skewed ones, and those of few values, show less in signs.
@@ -92,7 +93,7 @@ columns: skewed ones, and those of few values, show less in signs.
         >>> facts = {"age": (18, 110), "income": (0, None)}
         >>> forecast = dpcov.plan(n=20_000, epsilon=1.0, delta=1e-6, columns=facts)
         >>> round(forecast.shares["moments"], 3)
-        0.705
+        0.695
         """
         if self._options is None:
             return {}
@@ -191,6 +192,19 @@ columns: skewed ones, and those of few values, show less in signs.
             for outlook in self.outlooks
         ]
         return "\n".join(filter(None, [*lines, self.budget, self.advice]))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                outlook.mechanism,
+                f"{outlook.noise_scale:.3g}",
+                _shown(outlook.shown_half),
+                _shown(outlook.shown_most),
+            )
+            for outlook in self.outlooks
+        ]
+        heading = ("mechanism", "noise", "shown 1 in 2", "shown 9 in 10")
+        return show(str(self).split("\n", maxsplit=1)[0], [self.budget, self.advice], heading, rows)
 
     @property
     def budget(self) -> str:
@@ -340,6 +354,8 @@ def plan(
     relation = Neighbors.parse(neighbors)
     n_rows = check_count("n", n, low=4)
     facts, names = read_columns(columns)
+    if facts is not None:
+        facts.check_named("a plan")
     n_columns = _count_columns(p, names if facts is None else facts.names)
     if relation is Neighbors.LOCAL:
         if row_norm is not None or shares is not None:
@@ -360,7 +376,7 @@ def plan(
         row_norm=row_norm,
         shares=shares,
         rows_per_unit=1,
-        missing=Missing.REFUSE,
+        missing=Missing.PAIRWISE if row_norm is None else Missing.REFUSE,
     )
     options.check(n_columns)
     made = Forecast(n_rows, n_columns, count, promise, center, (), options)

@@ -1,6 +1,7 @@
 """What was released: values that are safe to save, send and print."""
 
 from dpcov.releases.noise_scale import NoiseScale, cap_noise
+from dpcov.releases.observed import Observed
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease
 from dpcov.releases.provenance import LOCAL_CAP, LOCAL_GAUSSIAN, SECOND_MOMENT, Provenance
 from dpcov.releases.release import Release
@@ -17,6 +18,7 @@ __all__ = [
     "AnyRelease",
     "BoundInUse",
     "NoiseScale",
+    "Observed",
     "PairsProvenance",
     "PairsRelease",
     "Provenance",

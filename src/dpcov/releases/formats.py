@@ -13,17 +13,22 @@ from typing import Any
 import numpy as np
 
 from dpcov.columns import Units
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.errors import CorruptFileError
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP, event_from_dict, event_to_dict
 from dpcov.releases.archive import Arrays, Facts, Format, read_archive, write_archive
 from dpcov.releases.learned import Clipping, Learned
 from dpcov.releases.noise_scale import NoiseScale
 from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease
+from dpcov.releases.pairwise import pairwise_moments
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
 from dpcov.releases.provenance import Provenance
 from dpcov.releases.published import Published
 from dpcov.releases.release import Release
 from dpcov.releases.variances import Variances
+from dpcov.releases.weights import Weights
+from dpcov.releases.working import WorkingMoments
 
 __all__ = ["MOMENTS", "PAIRS_FORMAT", "read_release", "write_moments", "write_pairs"]
 
@@ -70,6 +75,8 @@ def _moment_facts(release: Release) -> Facts:
             "events": [event_to_dict(event) for event in made.events],
         },
         "learned": _learned_facts(release),
+        "weights": None if release.weights is None else asdict(release.weights),
+        "fields": None if release.working is None else _field_facts(release.design),
     }
 
 
@@ -108,9 +115,11 @@ def _learned_of(facts: Facts | None, arrays: Arrays) -> Facts:
 
 
 def _moment_arrays(release: Release) -> Arrays:
+    matrix, mean = release.raw
     return {
-        "matrix": release.matrix,
-        "mean": np.empty(0) if release.mean is None else release.mean,
+        "matrix": matrix,
+        "mean": np.empty(0) if mean is None else mean,
+        "observed": np.empty(0) if release.working is None else release.working.observed,
         **_unit_arrays(release),
         **_learned_arrays(release.learned),
     }
@@ -132,21 +141,75 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
     promise, cap = _promise_of(made.pop("calibrated_for")), made.pop("cap")
     cap = None if cap is None else Cap(**cap)
     events = _events_of(made.pop("events"))
+    matrix, mean, observed = (
+        arrays[name].astype(np.float64, copy=False) for name in ("matrix", "mean", "observed")
+    )
+    noise_scale, n_rows = NoiseScale(**facts["noise_scale"]), facts["n_rows"]
+    units, working = _units_of(arrays), None
+    weights = None if facts["weights"] is None else Weights(**facts["weights"])
+    if facts["fields"] is None:
+        has_mean = made["constant"] or facts["weights"] is not None
+        if observed.size:
+            raise CorruptFileError("it states gaps of columns that have none")
+    else:
+        has_mean = True
+        working = WorkingMoments(
+            design=_design_of(facts["fields"]), matrix=matrix, mean=mean, observed=observed
+        )
+        n_terms = n_rows if weights is None else weights.effective_rows(n_rows)
+        pairwise = pairwise_moments(working, noise_scale, n_rows=n_terms, units=units)
+        matrix, mean = pairwise.matrix.copy(), pairwise.mean.copy()
     release = Release(
-        matrix=arrays["matrix"].astype(np.float64, copy=False),
-        noise_scale=NoiseScale(**facts["noise_scale"]),
-        n_rows=facts["n_rows"],
+        matrix=matrix,
+        mean=mean if has_mean else None,
+        working=working,
+        weights=weights,
+        noise_scale=noise_scale,
+        n_rows=n_rows,
         columns=tuple(facts["columns"]),
         provenance=Provenance(calibrated_for=promise, cap=cap, events=events, **made),
         simulated=facts["simulated"],
-        units=_units_of(arrays),
-        mean=arrays["mean"].astype(np.float64, copy=False) if made["constant"] else None,
+        units=units,
         **_learned_of(facts["learned"], arrays),
     )
     if facts["promise"] != str(release.promise):
         raise CorruptFileError("its promise is not that of its origin")
     check_moments_are_paid(release)
     return release
+
+
+def _design_of(facts: Any) -> Design:
+    """Return the design of fields that a file lists; one without levels and gaps has no list."""
+    design = Design(
+        tuple(
+            Field(
+                name=_text(each["name"]),
+                levels=None if each["levels"] is None else tuple(map(_text, each["levels"])),
+                may_be_missing=each["may_be_missing"] is True,
+            )
+            for each in facts
+        )
+    )
+    if design.is_plain or _field_facts(design) != facts:
+        raise CorruptFileError("its columns are not those of its origin")
+    return design
+
+
+def _field_facts(design: Design) -> list[Facts]:
+    return [
+        {
+            "name": field.name,
+            "levels": None if field.levels is None else list(field.levels),
+            "may_be_missing": field.may_be_missing,
+        }
+        for field in design.fields
+    ]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise CorruptFileError("its columns are not those of its origin")
+    return value
 
 
 def _pair_facts(release: PairsRelease) -> Facts:
@@ -258,12 +321,13 @@ _LEARNED = {
     "known_center": "|i1",
     "known_scale": "|i1",
 }
-# Schema 1 listed costs of steps instead of events, schema 2 knew nothing of learning; neither
-# was published. So it is of pairs, whose schema 2 had variances about centers.
+# Schema 1 listed costs of steps instead of events, schema 2 knew nothing of learning, schema 3
+# nothing of categories and gaps; none was published. So it is of pairs, whose schema 2 had
+# variances about centers.
 MOMENTS = Format(
     "dpcov second-moment release",
-    3,
-    {"matrix": "<f8", "mean": "<f8"} | _UNITS | _LEARNED,
+    4,
+    {"matrix": "<f8", "mean": "<f8", "observed": "<f8"} | _UNITS | _LEARNED,
     _rebuild_moments,
     lambda release: (_moment_facts(release), _moment_arrays(release)),
 )

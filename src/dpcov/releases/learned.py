@@ -134,10 +134,12 @@ class Clipping:
     def likely_excess(self, row_norm: float) -> tuple[float, float]:
         """Return the excess and its error, given also what real tables have.
 
-        There the excess is 0.3 ± 0.25 of the share that was wanted times the squared norm; both
-        are weighted by their precision.
+        There the excess is 0.3 ± 0.25 of the share that is longer times the squared norm; both
+        are weighted by their precision. That share is the wanted one, unless clearly fewer were
+        found: where rows are many the norm is larger than was wanted.
         """
-        usual = self.wanted * row_norm**2
+        most = max(self.share, 0.0) + 2 * self.share_error
+        usual = min(self.wanted, most) * row_norm**2
         weights = np.array([1 / self.excess_error**2, 1 / (_USUAL_SPREAD * usual) ** 2])
         values = np.array([self.excess, _USUAL_EXCESS * usual])
         likely = float(weights @ values / weights.sum())
@@ -178,7 +180,7 @@ class Learned:
             check_sizes(name, getattr(self, name), stated=True)
         if not (self.lower < self.upper).all():
             raise ParameterError("lower must be below upper.")
-        check_scale("beyond_error", self.beyond_error)
+        check_scale("beyond_error", self.beyond_error, or_zero=True)
         for name in ("known_range", "known_center", "known_scale"):
             self._check_vector(name, np.int8)
             if not np.isin(getattr(self, name), list(Known)).all():

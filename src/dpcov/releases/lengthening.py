@@ -5,6 +5,7 @@ Owns the factor and its error. They follow from what was released, so they cost 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from dpcov.releases.learned import Learned
 from dpcov.releases.release import Release
 
-__all__ = ["lengthen"]
+__all__ = ["lengthen", "stretch"]
 
 
 def lengthen(release: Release, learned: Learned) -> Release:
@@ -23,19 +24,30 @@ def lengthen(release: Release, learned: Learned) -> Release:
     directions; `NoiseModel` allows for the rest.
     """
     excess, error = learned.clipping.likely_excess(release.provenance.row_norm)
-    found = float(np.trace(release.matrix))
-    found += 0.0 if release.mean is None else float(release.mean @ release.mean)
+    matrix, mean = release.raw
+    found = float(np.trace(matrix))
+    found += 0.0 if mean is None else float(mean @ mean)
+    unsure = 0.0
+    if release.weights is not None:
+        # Rows were measured with their weights, and with the constant beside their cells.
+        found = release.weights.mean * (found + release.weights.constant**2)
+        unsure = release.weights.error / release.weights.mean
     whole = max(found, excess, error)
-    factor, noise = 1 + excess / whole, release.noise_scale
-    return replace(
-        release,
-        matrix=release.matrix * factor,
-        noise_scale=replace(
-            noise,
-            off_diagonal=noise.off_diagonal * factor,
-            diagonal=noise.diagonal * factor,
-        ),
-        learned=learned,
-        factor=factor,
-        factor_error=error / whole,
+    factor = 1 + excess / whole
+    longer = stretch(release, factor)
+    # An average weight that is off makes all moments off alike.
+    spread = math.hypot(error / whole, unsure)
+    return replace(longer, learned=learned, factor=factor, factor_error=spread)
+
+
+def stretch(release: Release, factor: float) -> Release:
+    """Return the release with all of its moments, and their noise, multiplied by a factor."""
+    noise = replace(
+        release.noise_scale,
+        off_diagonal=release.noise_scale.off_diagonal * factor,
+        diagonal=release.noise_scale.diagonal * factor,
     )
+    if release.working is None:
+        return replace(release, matrix=release.matrix * factor, noise_scale=noise)
+    working = replace(release.working, matrix=release.working.matrix * factor)
+    return release.with_working(working, noise_scale=noise)

@@ -8,9 +8,11 @@ is computed as the mechanism does it, so only the rounding of floats is allowed 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
+from dpcov.columns.missing import Missing
 from dpcov.errors import CorruptFileError
 from dpcov.exact.grid import Grid
 from dpcov.exact.scales import frobenius_scales
@@ -31,6 +33,7 @@ from dpcov.privacy import (
     squared_variance_sensitivity,
 )
 from dpcov.privacy.accounting import events_rho
+from dpcov.privacy.sensitivity import moments_relation
 from dpcov.privacy.zcdp import zcdp_budget
 from dpcov.releases.learned_payment import COUNTS, check_learned, learning_steps
 from dpcov.releases.noise_scale import NoiseScale, cap_noise
@@ -189,19 +192,33 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
 def _is_plain(release: Release) -> bool:
     """Whether nothing was learned or counted that only a table can give."""
     made = release.provenance
-    nothing = (made.center, made.constant, made.rows_per_unit, release.mean, release.learned)
+    nothing = (made.center, made.constant, made.rows_per_unit)
+    learned = (release.mean, release.learned, release.working, release.weights)
     unit = getattr(made.calibrated_for, "privacy_unit", None)
-    return nothing == ("public", 0, 1, None, None) and unit is None and release.factor == 1
+    plain = nothing == ("public", 0, 1) and all(fact is None for fact in learned)
+    return plain and unit is None and release.factor == 1
+
+
+def _check_gaps(release: Release) -> None:
+    """Refuse indicators where gaps are not counted, or about shares that nobody learned."""
+    working, missing = release.working, release.provenance.missing
+    if working is None or not working.design.n_gaps:
+        return
+    is_learned = release.learned is not None or (working.observed == 1).all()
+    if missing is not Missing.PAIRWISE or not is_learned:
+        raise CorruptFileError("its gaps are not those of its origin")
 
 
 def _check_central(release: Release) -> None:
     """Compare the noise with that of the last event, on the grid on which it was drawn."""
     made = release.provenance
     moments = _check_dense_events(release)
-    if (release.mean is None) != (made.constant == 0) or (made.constant > 0) != (
-        made.center == "private"
-    ):
+    has_constant = made.constant > 0 or release.weights is not None
+    if (release.mean is not None) != has_constant or has_constant != (made.center == "private"):
         raise CorruptFileError("its mean is not that of its origin")
+    if release.weights is not None and (made.constant or release.learned is None):
+        raise CorruptFileError("its weights are not those of its origin")
+    _check_gaps(release)
     if made.constant > 1 << made.bits:
         raise CorruptFileError("its mean is not that of its origin")
     if not _are_alike(release.noise_scale, _noise_of(moments, release)):
@@ -253,8 +270,9 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
     """Return the noise that the mechanism draws for this event."""
     made = release.provenance
     grid = Grid(row_norm=made.row_norm, bits=made.bits, constant=made.constant)
+    traces = release.design.n_gaps > 0 or release.weights is not None
     squared = squared_moment_sensitivity(
-        made.calibrated_for.neighbors,
+        moments_relation(made.calibrated_for.neighbors, leaves_traces=traces),
         squared_norm=grid.squared_norm,
         constant=grid.constant,
         rows=made.rows_per_unit,
@@ -262,7 +280,12 @@ def _noise_of(moments: Gaussian, release: Release) -> NoiseScale:
     off_diagonal, diagonal = frobenius_scales(Fraction(moments.multiplier) ** 2 * squared)
     step = grid.step**2 / release.n_rows * release.factor
     mean_step = grid.step / (grid.constant * release.n_rows) if grid.constant else 0.0
-    return NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
+    noise = NoiseScale(off_diagonal * step, diagonal * step, mean=off_diagonal * mean_step)
+    if release.weights is None:
+        return noise
+    # Means are not made longer; moments are.
+    weighted = release.weights.noise_scale(noise)
+    return replace(weighted, mean=weighted.mean / release.factor)
 
 
 def _are_alike(stated: NoiseScale, expected: NoiseScale) -> bool:

@@ -200,7 +200,7 @@ class Published(ABC):
         >>> rows = np.random.default_rng(0).normal(size=(20_000, 3))
         >>> release = dpcov.release(rows, epsilon=1, delta=1e-6)
         >>> {name: round(release.shares[name], 2) for name in ('range', 'radius', 'moments')}
-        {'range': 0.04, 'radius': 0.04, 'moments': 0.7}
+        {'range': 0.04, 'radius': 0.04, 'moments': 0.69}
         """
         events = self.events
         names = [event.name for event in events]
@@ -281,6 +281,11 @@ class Published(ABC):
 
     @abstractmethod
     def _write(self, path: str | PathLike[str]) -> None: ...
+
+    def _repr_html_(self) -> str:
+        from dpcov.releases.notebook_view import release_view
+
+        return release_view(self)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

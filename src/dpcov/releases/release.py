@@ -6,21 +6,27 @@ is safe to save, send and print. It never sees raw rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.design import Design
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
 from dpcov.releases.learned import Learned
 from dpcov.releases.noise_scale import NoiseScale
+from dpcov.releases.observed import Observed, observed_shares
+from dpcov.releases.pairwise import Pairwise, pairwise_moments
 from dpcov.releases.provenance import LOCAL_CAP, Provenance
 from dpcov.releases.published import ROUNDED_GAUSSIAN, NoiseFact, Particulars, Published
 from dpcov.releases.saturation import BoundInUse, bound_in_use
 from dpcov.releases.sizes import check_scale, check_sizes
+from dpcov.releases.weights import Weights
+from dpcov.releases.working import WorkingMoments
 
 if TYPE_CHECKING:
     from dpcov.postprocess.estimate import Estimate
@@ -43,7 +49,8 @@ class Release(Published):
     matrix : ndarray of float64, shape (n_columns, n_columns)
         The noisy average (1/n) Σ z zᵀ of the clipped rows in working units, which are the
         data's own unless centers or scales were stated or learned; for reports from devices,
-        those of the plan. A released mean is taken out. Symmetric; not necessarily positive
+        those of the plan. A released mean is taken out. Where cells may be missing, each entry
+        is about the rows in which both are there. Symmetric; not necessarily positive
         semi-definite. Read-only.
     noise_scale : NoiseScale
         Standard deviation of the privacy noise on and off the diagonal, in the units of
@@ -63,6 +70,11 @@ class Release(Published):
     learned : Learned, optional
         What was learned of the table before its moments: the limits of its cells, and how many
         rows were clipped. None if nothing was.
+    working : WorkingMoments, optional
+        For a table with categories or gaps, the moments that were released, from which `matrix`
+        and `mean` follow.
+    weights : Weights, optional
+        How much rows count, if they have weights: moments and mean are then weighted ones.
     factor, factor_error : float
         By what the clipped moments were multiplied to make up for clipping, and the error of
         that: 1 and 0 if nothing was learned.
@@ -85,6 +97,8 @@ class Release(Published):
     provenance: Provenance
     mean: npt.NDArray[np.float64] | None = None
     learned: Learned | None = None
+    working: WorkingMoments | None = None
+    weights: Weights | None = None
     factor: float = 1.0
     factor_error: float = 0.0
 
@@ -103,6 +117,43 @@ class Release(Published):
             raise ParameterError("matrix must be symmetric.")
         self.matrix.setflags(write=False)
 
+        if self.working is not None and self.working.design.names != self.columns:
+            raise ParameterError("working must be moments of the columns.")
+
+    def with_working(self, working: WorkingMoments, **changes: Any) -> Release:
+        """Return the release with other working moments, and what follows from them."""
+        noise = changes.get("noise_scale", self.noise_scale)
+        found = pairwise_moments(working, noise, n_rows=self.n_terms, units=self.units)
+        return replace(
+            self, working=working, matrix=found.matrix.copy(), mean=found.mean.copy(), **changes
+        )
+
+    @cached_property
+    def design(self) -> Design:
+        """Which working columns there are: the columns themselves, levels, and gaps."""
+        return Design.numbers_of(self.columns) if self.working is None else self.working.design
+
+    @cached_property
+    def pairwise(self) -> Pairwise | None:
+        """What is known of each pair of columns, if cells may be missing or are of a category."""
+        if self.working is None:
+            return None
+        return pairwise_moments(
+            self.working, self.noise_scale, n_rows=self.n_terms, units=self.units
+        )
+
+    @cached_property
+    def observed(self) -> Observed:
+        """The share of cells that are there, of each column of the table and of each two."""
+        return observed_shares(self.design, self.pairwise, mean_noise=self.noise_scale.mean)
+
+    @property
+    def raw(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        """The moments that were released, with those of gaps, and their mean."""
+        if self.working is None:
+            return self.matrix, self.mean
+        return self.working.matrix, self.working.mean
+
     def _check_mean(self, size: int) -> None:
         if self.mean is None:
             return
@@ -112,9 +163,9 @@ class Release(Published):
         self.mean.setflags(write=False)
 
     @property
-    def n_terms(self) -> int:
-        """The number of rows in the average: all of them."""
-        return self.n_rows
+    def n_terms(self) -> float:
+        """The number of rows in the average: all of them, or as many of equal weight."""
+        return self.n_rows if self.weights is None else self.weights.effective_rows(self.n_rows)
 
     @property
     def bound_in_use(self) -> BoundInUse:
@@ -164,9 +215,15 @@ class Release(Published):
         return "released"
 
     @property
+    def n_pairs(self) -> int:
+        """The number of pairs of columns, levels of one category left out."""
+        return self.design.n_pairs
+
+    @property
     def n_released(self) -> int:
-        """How many moments were released."""
-        return self.n_pairs + self.n_columns
+        """How many moments were released, those of gaps included."""
+        size = len(self.raw[0])
+        return size * (size + 1) // 2
 
     @property
     def noise_facts(self) -> tuple[NoiseFact, ...]:

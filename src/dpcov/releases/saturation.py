@@ -45,13 +45,14 @@ def bound_in_use(release: Release) -> BoundInUse:
     """Return what share of its bound a release uses; see `Release.bound_in_use`."""
     noise, bound = release.noise_scale, release.provenance.row_norm**2
     # Of the rows as they were clipped, before what that took away was made up for.
-    diagonal = np.diag(release.matrix) / release.factor
+    matrix, mean = release.raw
+    diagonal = np.diag(matrix) / release.factor
     # About zero instead of the mean; the square of a noisy mean was made unbiased before.
     total = float(diagonal.sum())
-    if release.mean is not None:
-        total += float(release.mean @ release.mean) - release.n_columns * noise.mean**2
+    if mean is not None:
+        total += float(mean @ mean) - len(mean) * noise.mean**2
     growing = 4 * noise.signal * float(np.maximum(diagonal, 0).sum())
-    error = math.sqrt(release.n_columns * (noise.diagonal / release.factor) ** 2 + growing)
+    error = math.sqrt(len(diagonal) * (noise.diagonal / release.factor) ** 2 + growing)
     return BoundInUse(total / bound, error / bound)
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from designs import numbers
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.learning.budget import (
     MOMENTS,
@@ -25,7 +26,8 @@ PROMISE = ApproxDP(1.0, 1e-6, "replace")
 def facts(**some):
     plain = Stated.nothing(2)
     names = ("lower", "upper", "center", "scale")
-    return Stated(**{name: some.get(name, getattr(plain, name)) for name in names})
+    stated = {name: some.get(name, getattr(plain, name)) for name in names}
+    return Stated(**stated, design=some.get("design", plain.design))
 
 
 @pytest.mark.claim("P23")
@@ -70,7 +72,7 @@ def test_only_steps_that_are_needed_cost_anything():
 def test_narrow_bounds_are_those_of_answers():
     lower, upper = np.array([0, 1, 0, 0, 0.5, -np.inf]), np.array([1, 11, 12, 1.5, 1, np.inf])
     unknown = np.full(6, np.nan)
-    stated = Stated(lower=lower, upper=upper, center=unknown, scale=unknown)
+    stated = Stated(lower=lower, upper=upper, center=unknown, scale=unknown, design=numbers(6))
     assert stated.is_narrow.tolist() == [True, True, False, False, False, False]
     assert stated.with_limit_sought.all()
     assert stated.trusting_narrow().with_limit_sought.tolist() == [False, False, *[True] * 4]
@@ -100,9 +102,9 @@ def test_a_stated_share_changes_that_step_and_the_moments():
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        ({"trace": 0.1}, "mapping whose keys are among range"),
-        ({"moments": 0.5}, "mapping whose keys are among range"),
-        ([0.1], "mapping whose keys are among range"),
+        ({"trace": 0.1}, "mapping whose keys are among weights, observed"),
+        ({"moments": 0.5}, "mapping whose keys are among weights, observed"),
+        ([0.1], "mapping whose keys are among weights, observed"),
         ({"center": 0.0}, "share of center"),
         ({"clipping": 0.0}, "share of clipping"),
         ({"center": True}, "share of center"),
@@ -146,6 +148,7 @@ def test_the_ruler_is_about_what_is_stated():
     lower, upper = np.array([1000.0, -np.inf, -5.0, -np.inf]), np.array([3000.0, -8.0, 9.0, np.inf])
     center, scale = np.full(4, np.nan), np.full(4, np.nan)
     center[3], scale[3] = 70.0, 1e-9
-    ruler = Stated(lower=lower, upper=upper, center=center, scale=scale).ruler()
+    design = numbers(4)
+    ruler = Stated(lower=lower, upper=upper, center=center, scale=scale, design=design).ruler()
     assert ruler.origin.tolist() == [1000.0, -8.0, 0.0, 70.0]
     assert ruler.top.tolist() == [11, 40, 4, math.frexp(1e-9)[1] + 20]

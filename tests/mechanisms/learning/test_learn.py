@@ -1,5 +1,7 @@
 """Learning as a whole: the same from every engine, and what it refuses."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import dpcov
+from designs import numbers
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
@@ -49,6 +52,7 @@ ALL = Stated(
     upper=np.array([np.inf, np.inf, np.inf, 500.0]),
     center=np.array([1.6, -1.6e9, 1.6e-6, 80.0]),
     scale=np.array([2.0, 2e9, 2e-6, 100.0]),
+    design=numbers(4),
 )
 
 
@@ -78,6 +82,7 @@ def test_what_is_stated_is_used_and_marked():
         upper=np.array([9.0, 0.0, np.inf, np.inf]),
         center=np.array([NAN, NAN, NAN, 80.0]),
         scale=np.array([NAN, NAN, 2e-6, 70.0]),
+        design=numbers(4),
     )
     lesson = learned_from(open_table(ROWS), facts)
     reading, found = lesson.reading, lesson.learned
@@ -117,7 +122,7 @@ def test_the_rows_are_read_twice(facts):
 class _Counted:
     def __init__(self, source):
         self._source, self.readings = source, 0
-        self.columns, self.n_rows = source.columns, source.n_rows
+        self.columns, self.fields, self.n_rows = source.columns, source.fields, source.n_rows
 
     def blocks(self, size):
         self.readings += 1
@@ -148,7 +153,7 @@ def test_a_table_of_nothing_but_gaps_is_learned_from_without_a_word():
 @pytest.mark.parametrize("width", [1e-100, 1e-3, 1.0, 1e80])
 def test_bounds_of_every_size_are_learned_within(offset, width):
     lower, upper = np.full(4, offset), np.full(4, max(offset + width, np.nextafter(offset, np.inf)))
-    facts = Stated(lower=lower, upper=upper, center=np.full(4, NAN), scale=np.full(4, NAN))
+    facts = replace(Stated.nothing(4), lower=lower, upper=upper)
     rows = lower + (upper - lower) * np.random.default_rng(1).random((300, 4))
     found = learned_from(open_table(rows), facts).learned
     assert (found.lower >= lower).all()
@@ -182,7 +187,7 @@ def column_facts(draw):
 )
 def test_no_cells_and_no_noise_are_refused_or_warned_of(columns, rows, epsilon, seed):
     lower, upper, center, scale = np.array(columns).T
-    facts = Stated(lower=lower, upper=upper, center=center, scale=scale)
+    facts = Stated(lower=lower, upper=upper, center=center, scale=scale, design=numbers(len(lower)))
     budget = split_budget(ApproxDP(epsilon, 1e-6, "add-remove"), facts, rows_per_unit=9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stated_facts, "ruler_bits", lambda n_columns: 3)  # faster
@@ -255,7 +260,7 @@ def test_few_answers_within_their_bounds_are_never_cut():
         lower, upper = release.limits
         assert lower[:2].tolist() == [0, 1]
         assert upper[:2].tolist() == [1, 5]
-        assert release.events[0].name == "range"  # of money
+        assert [event.name for event in release.events][:2] == ["observed", "range"]  # of money
     answers = dict(list(facts.items())[:2])
     release = dpcov.release(table[:, :2], epsilon=0.5, delta=1e-6, columns=answers, seed=0)
-    assert [event.name for event in release.events][:3] == ["center", "mean", "scale"]
+    assert [event.name for event in release.events][:4] == ["observed", "center", "mean", "scale"]

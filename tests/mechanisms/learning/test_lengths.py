@@ -10,8 +10,10 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning.lengths import (
     edges_about,
     find_radius,
+    free_squared_norm,
     measure_clipping,
     tail_wanted,
+    widen,
 )
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.tuning import DEFAULT
@@ -171,3 +173,27 @@ def test_a_trillion_rows_leave_no_integer():
         assert found.share == pytest.approx(0.5, abs=6 * found.share_error + 1e-12)
         place = find_radius(bins, 0.4, own, DEFAULT, RandomStream.from_seed(1))
         assert place == len(EDGES) - 1
+
+
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize(("n_rows", "widened"), [(10, False), (1_000_000, True)])
+def test_a_radius_is_as_large_as_costs_hardly_anything(n_rows, widened):
+    edges = np.exp2(np.arange(-20, 80) / 16)
+    moments = Payment(multiplier=5.0)
+    place = 40
+    free = free_squared_norm(n_rows, moments=moments, tuning=DEFAULT)
+    found = widen(place, edges, n_rows, moments=moments, tuning=DEFAULT)
+
+    assert (found > place) is widened
+    if widened:
+        # The noise of an entry is then less than the error of sampling.
+        assert 5.0 * edges[found] / n_rows <= n_rows**-0.5
+        assert edges[found] <= free
+
+
+@pytest.mark.claim("P25")
+def test_a_radius_is_never_made_smaller():
+    edges = np.exp2(np.arange(-20, 80) / 16)
+    for place in (0, 50, 99):
+        found = widen(place, edges, 100, moments=Payment(multiplier=500.0), tuning=DEFAULT)
+        assert found == place

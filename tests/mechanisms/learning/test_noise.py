@@ -94,7 +94,7 @@ def test_means_squares_and_shares_beyond_have_noise_of_the_stated_sd():
     counts = kernel.sum_over([np.zeros((500, N_COLUMNS))])
     payment = Payment(multiplier=3.0)
     zeros, ones, columns = np.zeros(N_COLUMNS), np.ones(N_COLUMNS), np.arange(N_COLUMNS)
-    setting = steps.Setting(counts, facts, DEFAULT, RandomStream.from_seed(4))
+    setting = steps.Setting(counts, ones, facts, DEFAULT, RandomStream.from_seed(4))
     mean = steps.find_means(setting, columns, zeros, ones, payment)
     square = steps.find_mean_squares(setting, columns, zeros, ones, payment)
     beyond = steps.count_beyond(setting, steps.find_reach(setting, zeros, ones), payment)

@@ -16,6 +16,7 @@ from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS
 from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
+from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS
 
 __all__ = [
     "MOMENTS",
@@ -37,12 +38,15 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
     rule that knows better.
     """
     return {
+        "weights": 0.01,
+        "observed": 0.01,
         "range": 0.04,
         "center": 0.06,
         "limit": 0.06,
         "mean": 0.02,
         "scale": 0.04,
         "beyond": 0.005,
+        "levels": 0.03,
         "radius": 0.04,
         "clipping": 0.03,
     }
@@ -51,14 +55,18 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
 def steps_needed(stated: Stated) -> list[str]:
     """Return the steps that have something to learn, in order; the moments come last."""
     needed = {
+        "weights": stated.weight_bound is not None,
+        "observed": stated.design.n_gaps > 0,
         "range": stated.with_limit_sought.any(),
         "center": stated.without_center.any(),
         "limit": stated.with_limit_sought.any(),
         "mean": stated.without_center.any(),
         "scale": stated.without_scale.any(),
+        "beyond": stated.n_columns > 0,
+        "levels": len(stated.design.categories) > 0,
     }
     learned = [step for step, some in needed.items() if some]
-    return [*learned, "beyond", "radius", "clipping", MOMENTS]
+    return [*learned, "radius", "clipping", MOMENTS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +119,7 @@ def split_budget(
     weights = _weights(steps, default_shares(n_rows, stated.n_columns), shares)
     multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
     budget = LearningBudget(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
-    _check_room(budget, stated.n_columns)
+    _check_room(budget, len(stated.design.fields))
     return budget
 
 
@@ -122,6 +130,8 @@ def _check_room(budget: LearningBudget, n_columns: int) -> None:
             budget.payment(step).noise(
                 low=-MOST_STEPS, high=MOST_STEPS, columns=n_columns, n_rows=1, steps=MOST_HALVINGS
             )
+        if "weights" in budget.multipliers:
+            budget.payment("weights").noise(low=0, high=WEIGHT_STEPS, columns=2, n_rows=1)
     except ParameterError:
         raise ParameterError(
             "The noise that would pay for so many rows of one person, at this epsilon, is beyond "

@@ -8,11 +8,12 @@ public or that an earlier step paid for.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.design import Design
 from dpcov.columns.missing import Missing
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import InputError, ParameterError
@@ -23,30 +24,39 @@ from dpcov.mechanisms.learning.lengths import (
     find_radius,
     measure_clipping,
     tail_wanted,
+    widen,
 )
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.steps import (
     Noisy,
     Ranges,
+    Reach,
     Setting,
     count_beyond,
     find_centers,
+    find_level_shares,
     find_limits,
     find_mean_squares,
     find_means,
+    find_observed,
     find_ranges,
     find_reach,
+    find_weights,
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT, Tuning
 from dpcov.privacy import Gaussian
 from dpcov.releases.learned import Clipping, Known, Learned
+from dpcov.releases.weights import Weights
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.cell_counts import CellKernel
+from dpcov.sensitive.sums.field_counts import FieldCounts, FieldKernel
 from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.tables import Rows
-from dpcov.sensitive.tables.working import Reading, WorkingSource
+from dpcov.sensitive.tables.working import Reading, Weighing, WorkingSource
 
 __all__ = ["ColumnFacts", "Lesson", "learn", "learn_columns"]
+
+_FACTS = ("range", "center", "scale")
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -62,6 +72,7 @@ class Lesson:
     reading: Reading
     row_norm: float
     learned: Learned
+    weights: Weights | None
     events: tuple[Gaussian, ...]
 
 
@@ -77,23 +88,36 @@ def learn(
 ) -> Lesson:
     """Read the rows twice, and return what was learned."""
     _check(source, stated, budget)
-    kernel = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
+    design, cells = stated.design, None
+    if stated.n_columns:
+        cells = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
+    kernel = FieldKernel(design, cells, missing, stated.weight_bound)
     counts = engine.run("columns", source, kernel)
-    facts = learn_columns(Setting(counts, stated, tuning, stream), budget)
-    edges = edges_about(float(stated.n_columns), tuning)
+    weights = _learn_weights(counts, stated, budget, tuning, stream)
+    facts = learn_columns(counts, stated, budget, tuning=tuning, stream=stream)
+    if weights is not None:
+        weighing = Weighing(weights.bound, weights.constant)
+        facts = replace(facts, reading=replace(facts.reading, weighing=weighing))
+    if missing is not Missing.REFUSE:
+        facts = replace(facts, reading=replace(facts.reading, fills=True))
+    # In working units each column of the table adds about 1 to the squared norm of a row.
+    n_columns = len(design.fields)
     rows = WorkingSource(source, facts.reading)
-    bins = engine.run("lengths", rows, NormBinsKernel(edges, stated.n_columns, missing))
+    edges = edges_about(n_columns * (1.0 if weights is None else weights.mean), tuning)
+    bins = engine.run("lengths", rows, NormBinsKernel(edges, len(rows.columns), missing))
     radius, moments = budget.payment("radius"), budget.payment(MOMENTS)
-    tail = tail_wanted(bins.n_rows, stated.n_columns, moments=moments, radius=radius, tuning=tuning)
+    tail = tail_wanted(bins.n_rows, n_columns, moments=moments, radius=radius, tuning=tuning)
     place = find_radius(bins, tail, radius, tuning, stream)
+    place = widen(place, bins.edges, bins.n_rows, moments=moments, tuning=tuning)
     clipping = measure_clipping(bins, place, tail, budget.payment("clipping"), tuning, stream)
     row_norm = math.sqrt(bins.edges[place])
-    return Lesson(facts.reading, row_norm, facts.learned(clipping), budget.events)
+    return Lesson(facts.reading, row_norm, facts.learned(clipping), weights, budget.events)
 
 
 def _check(source: Rows, stated: Stated, budget: LearningBudget) -> None:
     """Refuse, before a row is read, what could fail later, when rows might be the reason."""
-    if len(source.columns) != stated.n_columns:
+    n_columns = len(stated.design.fields) + (stated.weight_bound is not None)
+    if len(source.columns) != n_columns:
         raise ParameterError("Facts must be stated for the columns of the table.")
     if list(budget.multipliers) != steps_needed(stated):
         raise ParameterError("The budget was split for other steps than are taken.")
@@ -101,6 +125,27 @@ def _check(source: Rows, stated: Stated, budget: LearningBudget) -> None:
         raise InputError("The rows are read more than once, and a stream can be read only once.")
     if not source.n_rows:
         raise InputError("X has no rows, and there is nothing to learn from.")
+
+
+def _learn_weights(
+    counts: FieldCounts,
+    stated: Stated,
+    budget: LearningBudget,
+    tuning: Tuning,
+    stream: RandomStream,
+) -> Weights | None:
+    """Return what is known of the weights of rows, if they have any."""
+    if stated.weight_bound is None:
+        return None
+    noisy = find_weights(counts, budget.payment("weights"), stream)
+    mean, square = (float(value) for value in noisy.values)
+    return Weights(
+        bound=stated.weight_bound,
+        mean=min(1.0, max(mean, tuning.least_weight)),
+        mean_square=square,
+        error=noisy.sd,
+        constant=math.sqrt(len(stated.design.fields)) / 4,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +170,74 @@ class ColumnFacts:
         )
 
 
-def learn_columns(setting: Setting, budget: LearningBudget) -> ColumnFacts:
-    """Learn centers, scales and limits from the counts, in the order of the budget."""
+def learn_columns(
+    counts: FieldCounts,
+    stated: Stated,
+    budget: LearningBudget,
+    *,
+    tuning: Tuning,
+    stream: RandomStream,
+) -> ColumnFacts:
+    """Learn how cells are read from the counts, in the order of the budget."""
+    design = counts.design
+    observed, numbers = np.ones(design.n_gaps), None
+    if design.n_gaps:
+        observed = find_observed(counts, budget.payment("observed"), tuning, stream)
+    if counts.cells is not None:
+        there = np.ones(len(design.fields))
+        there[design.with_gaps] = observed
+        setting = Setting(counts.cells, there[design.numbers], stated, tuning, stream)
+        numbers = _learn_numbers(setting, budget)
+    shares = []
+    if len(design.categories):
+        shares = find_level_shares(counts, budget.payment("levels"), stream)
+    return _assemble(design, numbers, shares, observed, tuning)
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """What is known of the columns that are numbers."""
+
+    reach: Reach
+    center: Array
+    scale: Array
+    beyond: Noisy
+    known: dict[str, npt.NDArray[np.int8]]
+
+
+def _assemble(
+    design: Design,
+    numbers: _Numbers | None,
+    shares: list[Array],
+    observed: Array,
+    tuning: Tuning,
+) -> ColumnFacts:
+    """Put what is known of numbers and of categories into the order of the values."""
+    plain = Reading.of(design)
+    vectors = [plain.lower, plain.upper, plain.center, plain.scale]
+    known = {name: np.full(design.n_values, Known.LEARNED, dtype=np.int8) for name in _FACTS}
+    known["range"][:] = Known.STATED
+    beyond, error = np.zeros(design.n_values), 0.0
+    if numbers is not None:
+        own = design.is_number
+        reach = numbers.reach
+        for vector, learned in zip(
+            vectors, (reach.lower, reach.upper, numbers.center, numbers.scale), strict=True
+        ):
+            vector[own] = learned
+        for name, how in numbers.known.items():
+            known[name][own] = how
+        beyond[own], error = numbers.beyond.values, numbers.beyond.sd
+    for group, share in zip(design.groups, shares, strict=True):
+        plain.center[group] = share
+        # A row is away from the shares by 1 − Σ q² on average, which counts as one cell.
+        plain.scale[group] = math.sqrt(max(1 - float(share @ share), tuning.category_floor**2))
+    reading = replace(plain, observed=observed)
+    return ColumnFacts(reading, Noisy(beyond, error), known)
+
+
+def _learn_numbers(setting: Setting, budget: LearningBudget) -> _Numbers:
+    """Learn centers, scales and limits of numbers."""
     stated = setting.stated
     nothing = np.zeros(stated.n_columns, dtype=np.bool_)
     ranges = Ranges(stated.lower, stated.upper, stated.lower, stated.upper, nothing)
@@ -146,8 +257,7 @@ def learn_columns(setting: Setting, budget: LearningBudget) -> ColumnFacts:
         "center": _known(stated.without_center),
         "scale": _known(stated.without_scale, spread.unseen),
     }
-    reading = Reading(reach.lower, reach.upper, spread.center, spread.scale)
-    return ColumnFacts(reading, beyond, known)
+    return _Numbers(reach, spread.center, spread.scale, beyond, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +284,10 @@ def _learn_spread(
     columns = np.flatnonzero(stated.without_center)
     if len(columns):
         noisy = find_means(setting, columns, center, limit, budget.payment("mean"))
-        mean[columns], mean_sd[columns] = np.clip(noisy.values, -1.0, 1.0), noisy.sd
+        # A missing cell counts as one at the center.
+        there = setting.there[columns]
+        mean[columns] = np.clip(noisy.values / there, -1.0, 1.0)
+        mean_sd[columns] = noisy.sd / there
     moved = np.clip(center + limit * mean, ranges.lower, ranges.upper)
     moved = np.where(stated.without_center, moved, center)
     scale, unseen = stated.scale.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
@@ -182,9 +295,9 @@ def _learn_spread(
     if len(columns):
         noisy = find_mean_squares(setting, columns, center, limit, budget.payment("scale"))
         # The square of a noisy mean is too large by the variance of its noise.
-        about, sd = mean[columns], mean_sd[columns]
-        variance = noisy.values - about**2 + sd**2
-        unseen[columns] = variance <= tuning.seen * np.hypot(noisy.sd, 2 * about * sd)
+        about, sd, there = mean[columns], mean_sd[columns], setting.there[columns]
+        variance = noisy.values / there - about**2 + sd**2
+        unseen[columns] = variance <= tuning.seen * np.hypot(noisy.sd / there, 2 * about * sd)
         deviation = np.sqrt(np.clip(variance, tuning.scale_floor**2, 1.0))
         finest = ruler.width(ruler.index(moved))[columns]
         learned = np.maximum(limit[columns] * deviation, finest)

@@ -15,7 +15,15 @@ from dpcov.mechanisms.learning.tuning import Tuning
 from dpcov.releases.learned import Clipping
 from dpcov.sensitive.sums.norm_histogram import NormBins
 
-__all__ = ["clipping_error", "edges_about", "find_radius", "measure_clipping", "tail_wanted"]
+__all__ = [
+    "clipping_error",
+    "edges_about",
+    "find_radius",
+    "free_squared_norm",
+    "measure_clipping",
+    "tail_wanted",
+    "widen",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -59,6 +67,23 @@ def find_radius(
         beyond = noise.on(bins.beyond(middle), stream)[0]
         low, high = (middle, high) if beyond > tail * bins.n_rows else (low, middle)
     return high
+
+
+def widen(place: int, edges: Array, n_rows: int, *, moments: Payment, tuning: Tuning) -> int:
+    """Return the place of a radius that is at least as large as costs hardly anything.
+
+    Where rows are many, noise is small beside the error of sampling, 1/√n of a variance, and a
+    radius that shortens nobody costs less than what it would take from long tails. Follows from
+    public facts and from the radius that was found.
+    """
+    free = free_squared_norm(n_rows, moments=moments, tuning=tuning)
+    return max(place, int(np.searchsorted(edges, free, side="right")) - 1)
+
+
+def free_squared_norm(n_rows: int, *, moments: Payment, tuning: Tuning) -> float:
+    """Return the squared norm at which noise is a stated part of the error of sampling."""
+    noise = moments.multiplier * moments.rows_per_unit / n_rows
+    return float(tuning.radius_free / (np.sqrt(n_rows) * noise))
 
 
 def measure_clipping(

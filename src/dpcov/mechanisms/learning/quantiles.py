@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpcov.errors import ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning.noisy import Noise
-from dpcov.privacy.sensitivity import squared_cell_sensitivity
+from dpcov.privacy.sensitivity import squared_cell_sensitivity, squared_level_sensitivity
 from dpcov.sensitive.sums.cell_counts import CellCounts
 
 __all__ = ["Payment", "Quantile", "Questions", "Window", "count_noise"]
@@ -41,18 +41,23 @@ class Payment:
         largest = n_rows * max(abs(low), abs(high))
         return Noise.paying(self.multiplier, squared, largest=largest, steps=steps)
 
+    def level_noise(self, *, categories: int, n_rows: int) -> Noise:
+        """Return the noise for numbers of rows with each level of some categories."""
+        squared = squared_level_sensitivity(categories=categories, rows=self.rows_per_unit)
+        return Noise.paying(self.multiplier, squared, largest=n_rows)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Quantile:
-    """The share `below` / `parts` of the cells that are not missing."""
+    """The share `below` / `parts` of the cells that are not missing, of all columns or of each."""
 
-    below: int
+    below: int | Integers
     parts: int
 
     @classmethod
-    def beyond(cls, tail: float, parts: int) -> Quantile:
-        """Return the quantile that leaves at least this share beyond it."""
-        return cls(int((1 - tail) * parts), parts)
+    def beyond(cls, tail: Array, parts: int) -> Quantile:
+        """Return the quantiles that leave at least these shares beyond them."""
+        return cls(((1 - tail) * parts).astype(np.int64), parts)
 
 
 def count_noise(payment: Payment, columns: int, n_rows: int, steps: int) -> float:
@@ -66,9 +71,9 @@ class Questions:
     Notes
     -----
     Claim P23. With the quantile a/d, every answer is d · #{cells in the window} − a · #{cells}
-    with noise. A cell adds d − a, −a, or 0 if it is missing, so P22 says how far one person
-    moves the k numbers. The noise is for `steps` answers, together one Gaussian step; there
-    are no more.
+    with noise. A cell adds d − a, −a, or 0 if it is missing: d apart, whatever a is, so P22 says
+    how far one person moves the k numbers. The noise is for `steps` answers, together one
+    Gaussian step; there are no more.
     """
 
     def __init__(
@@ -81,15 +86,17 @@ class Questions:
         steps: int,
         payment: Payment,
         stream: RandomStream,
+        there: Array | float = 1.0,
     ) -> None:
-        below, parts = quantile.below, quantile.parts
+        """Prepare to ask; `there` is the share of cells that are taken to be there."""
         self._noise = payment.noise(
-            low=-below,
-            high=parts - below,
+            low=0,
+            high=quantile.parts,
             columns=len(columns),
             n_rows=counts.n_rows,
             steps=steps,
         )
+        self._there = there
         self._counts, self._window, self._quantile = counts, window, quantile
         self._columns, self._left, self._stream = columns, steps, stream
 
@@ -116,5 +123,5 @@ class Questions:
 
         With much noise, half of what would be there at most is enough.
         """
-        most = self._quantile.below * self._counts.n_rows
-        return self.surplus(place) < -min(clear * self._noise.sd, most / 2)
+        most = self._quantile.below * self._there * self._counts.n_rows
+        return np.asarray(self.surplus(place) < -np.minimum(clear * self._noise.sd, most / 2))

@@ -7,12 +7,14 @@ measured by. Nothing in it comes from a table.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.columns import Columns
+from dpcov.columns import Column
+from dpcov.columns.design import Design
 from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
 from dpcov.exact.ruler import TOP, Ruler, ruler_bits
@@ -29,22 +31,25 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stated:
-    """Public facts of all columns, in their own units.
+    """Public facts of the columns that are numbers, in their own units, and which others there are.
 
     `lower` and `upper` are infinite, `center` and `scale` NaN, where nothing is stated.
-    `trusts_narrow` says that narrow bounds are limits as they stand.
+    `trusts_narrow` says that narrow bounds are limits as they stand, and `weight_bound` that rows
+    have weights up to that bound.
     """
 
     lower: Array
     upper: Array
     center: Array
     scale: Array
+    design: Design
     trusts_narrow: bool = False
+    weight_bound: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "center", "scale"):
             vector = np.array(getattr(self, name), dtype=np.float64)
-            if vector.ndim != 1 or len(vector) != len(self.lower) or not len(vector):
+            if vector.ndim != 1 or len(vector) != len(self.design.numbers):
                 raise ParameterError(f"{name} must be one number for each column.")
             known = vector[np.isfinite(vector)]
             if (np.abs(known) > LARGEST_FACT).any():
@@ -65,29 +70,34 @@ class Stated:
             raise ParameterError("center must lie within the bounds.")
 
     @classmethod
-    def of(cls, columns: Columns | None, n_columns: int) -> Stated:
-        """Return what a caller states, or nothing."""
-        if columns is None:
-            return cls.nothing(n_columns)
-        lower, upper = columns.bounds
-        center, scale = (
-            np.array([math.nan if value is None else value for value in values])
-            for values in (
-                [column.center for column in columns],
-                [column.scale for column in columns],
-            )
+    def of(
+        cls, facts: Sequence[Column | None], design: Design, weight_bound: float | None = None
+    ) -> Stated:
+        """Return what is stated of the columns of a table, None where nothing is."""
+        lower, upper, center, scale = (np.empty(len(design.numbers)) for _ in range(4))
+        for place, number in enumerate(design.numbers.tolist()):
+            column = facts[number]
+            known = (None, None) if column is None else (column.center, column.scale)
+            lower[place], upper[place] = (-np.inf, np.inf) if column is None else column.limits
+            center[place], scale[place] = (math.nan if fact is None else fact for fact in known)
+        return cls(
+            lower=lower,
+            upper=upper,
+            center=center,
+            scale=scale,
+            design=design,
+            weight_bound=weight_bound,
         )
-        return cls(lower=lower, upper=upper, center=center, scale=scale)
 
     @classmethod
     def nothing(cls, n_columns: int) -> Stated:
-        """Return what is stated if nothing is."""
-        far, unknown = np.full(n_columns, np.inf), np.full(n_columns, np.nan)
-        return cls(lower=-far, upper=far, center=unknown, scale=unknown)
+        """Return what is stated if nothing is, of numbers without gaps."""
+        design = Design.numbers_of(f"x{place}" for place in range(n_columns))
+        return cls.of([None] * n_columns, design)
 
     @property
     def n_columns(self) -> int:
-        """The number of columns."""
+        """The number of columns that are numbers."""
         return len(self.lower)
 
     @property

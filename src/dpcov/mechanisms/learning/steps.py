@@ -24,6 +24,7 @@ from dpcov.mechanisms.learning.quantiles import (
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import Tuning
 from dpcov.sensitive.sums.cell_counts import CellCounts
+from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS, FieldCounts
 
 __all__ = [
     "Noisy",
@@ -32,11 +33,14 @@ __all__ = [
     "Setting",
     "count_beyond",
     "find_centers",
+    "find_level_shares",
     "find_limits",
     "find_mean_squares",
     "find_means",
+    "find_observed",
     "find_ranges",
     "find_reach",
+    "find_weights",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -54,9 +58,14 @@ class Noisy:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What all steps work with: sensitive counts, what is stated, constants, and randomness."""
+    """What the steps about numbers work with.
+
+    Sensitive counts, the share of cells that are taken to be there, what is stated, constants,
+    and randomness.
+    """
 
     counts: CellCounts
+    there: Array
     stated: Stated
     tuning: Tuning
     stream: RandomStream
@@ -71,10 +80,14 @@ class Setting:
         least: float,
         in_noise: float,
     ) -> Questions:
-        """Return questions about a quantile beyond which enough cells stand out of the noise."""
-        n_rows = self.counts.n_rows
-        sd = count_noise(payment, len(columns), n_rows, steps)
-        tail = min(self.tuning.most_tail, max(least, in_noise * sd / n_rows))
+        """Return questions about quantiles beyond which enough cells stand out of the noise.
+
+        A column with gaps has fewer of them, and so a larger share is left beyond.
+        """
+        there = self.there[columns]
+        sd = count_noise(payment, len(columns), self.counts.n_rows, steps)
+        clear = in_noise * sd / (self.counts.n_rows * there)
+        tail = np.minimum(self.tuning.most_tail, np.maximum(least, clear))
         return Questions(
             self.counts,
             window,
@@ -83,6 +96,7 @@ class Setting:
             steps=steps,
             payment=payment,
             stream=self.stream,
+            there=there,
         )
 
 
@@ -272,6 +286,55 @@ def count_beyond(setting: Setting, reach: Reach, payment: Payment) -> Noisy:
     noise = payment.noise(low=0, high=1, columns=len(columns), n_rows=counts.n_rows)
     beyond = counts.observed(columns) - counts.between(reach.first, reach.last, columns)
     return Noisy(noise.on(beyond, setting.stream) / counts.n_rows, noise.sd / counts.n_rows)
+
+
+def find_observed(
+    counts: FieldCounts, payment: Payment, tuning: Tuning, stream: RandomStream
+) -> Array:
+    """Return the share of cells that are there, for each column whose cells may be missing.
+
+    It is 1 where gaps do not stand out of the noise.
+
+    Notes
+    -----
+    Claim P26. A cell that is there stands for 1 and a missing one for 0; P22.
+    """
+    size = counts.design.n_gaps
+    noise = payment.noise(low=0, high=1, columns=size, n_rows=counts.n_rows)
+    share = noise.on(counts.observed(), stream) / counts.n_rows
+    seen = 1 - share > tuning.complete * noise.sd / counts.n_rows
+    return np.where(seen, np.clip(share, tuning.least_observed, 1.0), 1.0)
+
+
+def find_level_shares(counts: FieldCounts, payment: Payment, stream: RandomStream) -> list[Array]:
+    """Return the shares of the levels of each category, which add up to 1.
+
+    Notes
+    -----
+    Claim P26. A row adds 1 to the number of one level of each category, or to none.
+    """
+    design = counts.design
+    noise = payment.level_noise(categories=len(design.categories), n_rows=counts.n_rows)
+    noisy = np.maximum(noise.on(counts.levels, stream), 0.0)
+    shares, start = [], 0
+    for place in design.categories.tolist():
+        own = noisy[start : start + design.n_levels(place)]
+        start += len(own)
+        total = own.sum()
+        shares.append(own / total if total > 0 else np.full(len(own), 1 / len(own)))
+    return shares
+
+
+def find_weights(counts: FieldCounts, payment: Payment, stream: RandomStream) -> Noisy:
+    """Return the noisy averages of weights and of their squares, in units of their bound.
+
+    Notes
+    -----
+    Claim P27. A row stands for two integers from 0 to G; P22, with two sums.
+    """
+    noise = payment.noise(low=0, high=WEIGHT_STEPS, columns=2, n_rows=counts.n_rows)
+    unit = WEIGHT_STEPS * counts.n_rows
+    return Noisy(noise.on(counts.weights, stream) / unit, noise.sd / unit)
 
 
 def _limited(

@@ -56,6 +56,15 @@ class Tuning:
     limit_factor: float = 1.7
     """A limit is so many times the distance that was found."""
 
+    complete: float = 3.0
+    """A column counts as complete if its share of cells is within so many noise sd of 1."""
+    least_observed: float = 0.05
+    """No smaller share of cells is taken to be there."""
+    least_weight: float = 1e-3
+    """No smaller average weight is taken, in units of the bound."""
+    category_floor: float = 0.3
+    """No category varies less than this, in units of one with a level of its own in each row."""
+
     clear: float = 2.0
     """Cells are seen apart from the origin, or the center, if they are so many noise sd more."""
     most_tail: float = MOST_TAIL
@@ -82,6 +91,8 @@ class Tuning:
     number of columns over that of rows."""
     radius_noise: float = RADIUS_NOISE
     """… or so many noise sd of a count, if that is more."""
+    radius_free: float = 0.7
+    """A squared radius is at least that at which noise is so many times the error of sampling."""
     excess_reach: float = EXCESS_REACH
     """How far rows are longer is measured up to so many squared radii."""
     norm_bins: int = 16
