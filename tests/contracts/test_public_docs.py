@@ -11,6 +11,7 @@ import dpcov
 
 ROOMS = (
     "dpcov",
+    "dpcov.answers",
     "dpcov.errors",
     "dpcov.local",
     "dpcov.norms",

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dpcov.postprocess import TOO_NOISY
-from dpcov.publication.findings import pair_rows, related_lines
-from dpcov.publication.numbers import (
+from dpcov.digits import (
     correlation_text,
     interval_text,
     probability_text,
     with_error,
 )
+from dpcov.postprocess import TOO_NOISY
+from dpcov.publication.findings import pair_rows, related_lines
 from dpcov.publication.tables import pairs_table
 from plot.pictures import estimate_of, pairs_estimate_of, truth_of
 

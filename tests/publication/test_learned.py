@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from dpcov.digits import in_digits_of, name_some, with_share_error
 from dpcov.publication import make_card
 from dpcov.publication.columns import MOST_ROWS, column_rows
-from dpcov.publication.numbers import in_digits_of, name_some, with_share_error
 from dpcov.releases.learned import Known
 from publication import releases
 from publication.releases import estimate_of

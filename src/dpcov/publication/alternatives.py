@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcov.digits import interval_text, percent
 from dpcov.multiplicity import count_pairs
 from dpcov.plot.look import number_places, shown_name
 from dpcov.postprocess import AnyEstimate, Pairs
 from dpcov.publication.card_findings import strongest_of
-from dpcov.publication.numbers import interval_text, percent
 
 __all__ = ["heatmap", "intervals", "network", "risk", "spectrum"]
 

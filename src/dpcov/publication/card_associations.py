@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dpcov.digits import percent, quoted
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.association import CRAMER, Association
 from dpcov.postprocess.estimate import Estimate
-from dpcov.publication.numbers import percent, quoted
 
 __all__ = ["describe_associations", "is_association_told", "strength_of"]
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.digits import with_error
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.column_errors import deviation_errors, mean_errors
 from dpcov.postprocess.estimate import Estimate
 from dpcov.privacy import Neighbors
-from dpcov.publication.numbers import with_error
 from dpcov.releases import AnyRelease, Release
 
 __all__ = ["describe_data"]

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
-from dpcov.postprocess.estimate import Estimate
-from dpcov.postprocess.visibility import Visibility, visibility_of
-from dpcov.publication.card_associations import describe_associations
-from dpcov.publication.card_gaps import describe_gaps
-from dpcov.publication.numbers import (
+from dpcov.digits import (
     correlation_text,
     interval_text,
     name_some,
     percent,
     quoted,
 )
+from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
+from dpcov.postprocess.estimate import Estimate
+from dpcov.postprocess.visibility import Visibility, visibility_of
+from dpcov.publication.card_associations import describe_associations
+from dpcov.publication.card_gaps import describe_gaps
 
 __all__ = ["describe_related", "describe_visibility", "strongest_of", "with_level"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dpcov.digits import name_some, percent, quoted, with_share_error
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.estimate import Estimate
 from dpcov.postprocess.gap_findings import GapFinding
 from dpcov.postprocess.gaps import columns_with_gaps
-from dpcov.publication.numbers import name_some, percent, quoted, with_share_error
 from dpcov.releases import Release
 
 __all__ = ["describe_gaps", "gap_sentence"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcov.publication.numbers import name_some, with_error, with_share_error
+from dpcov.digits import name_some, with_error, with_share_error
 from dpcov.releases import AnyRelease, Release
 from dpcov.releases.learned import Known, Learned
 

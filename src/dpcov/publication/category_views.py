@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpcov.digits import probability_text, with_error
 from dpcov.postprocess.association import CRAMER
 from dpcov.postprocess.gap_findings import GapFinding
 from dpcov.postprocess.listing import number
 from dpcov.publication.card_gaps import gap_sentence
 from dpcov.publication.columns import category_rows
 from dpcov.publication.findings import PairRow, pair_row, related_lines, table_lines
-from dpcov.publication.numbers import probability_text, with_error
 from dpcov.publication.series import Table
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpcov.publication.numbers import in_digits_of, with_error, with_share_error
+from dpcov.digits import in_digits_of, with_error, with_share_error
 
 __all__ = [
     "HEADINGS",

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Any
 
-from dpcov.publication.numbers import percent
+from dpcov.digits import percent
 from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS
 from dpcov.publication.tables import table_names
 

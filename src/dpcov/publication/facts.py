@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpcov.digits import quoted
 from dpcov.privacy import event_from_dict
-from dpcov.publication.numbers import quoted
 
 __all__ = ["Fact", "provenance", "what_was_released"]
 

@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dpcov.postprocess import TOO_NOISY
-from dpcov.publication.numbers import (
+from dpcov.digits import (
     correlation_text,
     in_digits_of,
     interval_text,
     probability_text,
 )
+from dpcov.postprocess import TOO_NOISY
 from dpcov.publication.series import Table
 
 __all__ = ["PairRow", "pair_row", "pair_rows", "related_lines", "table_lines"]

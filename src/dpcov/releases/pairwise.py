@@ -59,6 +59,8 @@ class Pairwise:
         In row i the mean of value i over the rows in which the cell of another is there as well.
     mean_with_variance : ndarray, shape (n_values, n_values)
         The variance of its noise, had the share of these rows none.
+    seen : ndarray of bool, shape (n_values, n_values)
+        Which pairs are seen together often enough to say something of them.
     """
 
     matrix: Array
@@ -69,6 +71,7 @@ class Pairwise:
     observed_error: Array
     mean_with: Array
     mean_with_variance: Array
+    seen: Mask
 
     def __post_init__(self) -> None:
         for array in vars(self).values():
@@ -111,6 +114,7 @@ def pairwise_moments(
         observed_error=np.sqrt(share_variance),
         mean_with=mean,
         mean_with_variance=apart.crossed_variance(there, noise) / safe**2,
+        seen=seen,
     )
     return _with_shares(found, working.design, units)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dpcov.columns.design import Design
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_number
+from dpcov.releases.answering import Answering
 from dpcov.releases.learned import Learned
 from dpcov.releases.noise_scale import NoiseScale
 from dpcov.releases.observed import Observed, observed_shares
@@ -39,7 +40,7 @@ GROWING = "variance for each unit of the two variances"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Release(Published):
+class Release(Published, Answering):
     """Noisy second moments, safe to publish.
 
     Made by `dpcov.release` or by a `dpcov.local.Collector`, or read back by `Release.load`.

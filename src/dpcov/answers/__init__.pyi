@@ -1,0 +1,5 @@
+from .entry_covariance import EntryCovariance as EntryCovariance
+from .fit import Fit as Fit
+from .fit import Fits as Fits
+from .fit import Quality as Quality
+from .terms import Terms as Terms

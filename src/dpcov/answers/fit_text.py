@@ -1,0 +1,90 @@
+"""A fit in words: the table of its coefficients, and what to know of it.
+
+Owns these texts. Terminal, notebook and files show the same.
+"""
+
+from __future__ import annotations
+
+from dpcov.answers.fit import Fit
+from dpcov.answers.text_table import align
+from dpcov.digits import in_digits_of, name_some, percent, probability_text, with_error
+
+__all__ = ["HEADING", "lines_of", "sentences", "summarize"]
+
+HEADING = ("", "coefficient", "std. error", "z", "p", "from", "to", "standardized")
+_UNTOLD = "cannot be told"
+
+
+def summarize(fit: Fit, confidence: float) -> str:
+    """Return a fit as a text."""
+    title = f"{fit.outcome} ~ {' + '.join(fit.predictors)}"
+    table = align(HEADING, lines_of(fit, confidence))
+    return "\n".join([title, "", table, "", *sentences(fit, confidence)])
+
+
+def lines_of(fit: Fit, confidence: float) -> list[list[str]]:
+    """Return the lines of the table of coefficients."""
+    low, high = fit.interval(confidence)
+    z_values, p_values = fit.z_values, fit.p_values
+    lines = []
+    for place, name in enumerate(fit.names):
+        value, error = float(fit.coefficients[place]), float(fit.standard_errors[place])
+        beta = f"{fit.standardized[place - 1]:+.3f}" if place else ""
+        if not fit.told[place]:
+            lines.append([name, f"({value:.3g})", _UNTOLD, "", "", "", "", beta and f"({beta})"])
+            continue
+        numbers = [in_digits_of(error, each) for each in (value, error)]
+        ends = [in_digits_of(error, float(each[place])) for each in (low, high)]
+        tests = [f"{z_values[place]:.2f}", probability_text(float(p_values[place]))]
+        lines.append([name, *numbers, *tests, *ends, beta])
+    return lines
+
+
+def sentences(fit: Fit, confidence: float) -> list[str]:
+    """Return what to know of a fit."""
+    said = [_predicts(fit, confidence), _whom(fit, confidence)]
+    untold = [name for name, told in zip(fit.predictors, fit.told[1:], strict=True) if not told]
+    if untold:
+        said.append(
+            f"The noise does not let tell the effects of {name_some(untold)} apart: their "
+            "coefficients, in brackets, are regularized and should not be read one by one."
+        )
+    if fit.terms.references:
+        compared = (f"{level!r} of {name}" for name, level in fit.terms.references.items())
+        said.append(f"Levels are compared with {name_some(compared)}.")
+    if _is_level(fit, fit.outcome):
+        said.append(
+            "The outcome is a share: this is a linear probability model, whose coefficients are "
+            "differences of shares. A logistic regression cannot be had from second moments."
+        )
+    if fit.release.limits is not None:
+        said.append("Cells beyond the published limits count as if they were at the limit.")
+    return said
+
+
+def _predicts(fit: Fit, confidence: float) -> str:
+    if not fit.quality.is_told:
+        return "The variance of the outcome does not stand out of the noise: R² cannot be told."
+    low, high = fit.r_squared_interval(confidence)
+    if low <= 0 and high >= 1:
+        return "The noise is too large to tell how much of the outcome is explained."
+    error = fit.r_squared_error
+    left = fit.residual_deviation
+    ends = f"{in_digits_of(error, low)} to {in_digits_of(error, high)}"
+    return (
+        f"R² {with_error(fit.r_squared, error)} ({percent(confidence)}: {ends}). What is left has "
+        f"a standard deviation of {left:.4g}."
+    )
+
+
+def _whom(fit: Fit, confidence: float) -> str:
+    rows = f"{fit.n_rows:,} rows"
+    ends = f"Intervals hold with {percent(confidence)}"
+    if fit.about == "table":
+        return f"{rows}. {ends}, and are about these very rows: privacy noise alone is counted."
+    return f"{rows}. {ends}: privacy noise and, as for Gaussian rows, sampling are counted."
+
+
+def _is_level(fit: Fit, name: str) -> bool:
+    design = fit.release.design
+    return not bool(design.is_number[design.names.index(name)])
