@@ -8,34 +8,26 @@ sources, each of which knows what it makes of a linear function.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.lifting import Lifted, lift
-from dpcov.answers.working_noise import WorkingNoise
-from dpcov.columns.design import Design
-from dpcov.columns.units import Units
+from dpcov.answers.error_sources import ErrorSources
+from dpcov.answers.product_errors import product_covariance
 from dpcov.errors import ParameterError
 from dpcov.postprocess.joint import check_about
-from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
-from dpcov.releases.pairwise import Pairwise
 
 __all__ = ["EntryCovariance", "entry_covariance"]
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-_UNSEEN = 10.0
-"""The sd, as a correlation, of what is not known of two columns that are never seen together."""
-_MOST_WRITTEN = 1 << 27
-"""No more numbers are written down: a gibibyte."""
+_MOST_WORK = 1 << 36
+"""No more products are computed to write it down: 80 columns, and a gibibyte on the way."""
 _BATCH_NUMBERS = 1 << 23
 """How many weights are looked at at once when only variances are asked for."""
 
@@ -92,7 +84,7 @@ class EntryCovariance:
             part = slice(start, start + step)
             total[part] = sum(
                 np.einsum("ai,ai->a", each, each)
-                for each in self._features(batch[part], vectors[part])
+                for each in self._sources.features(batch[part], vectors[part])
             )
         return total.reshape(np.shape(moments)[:-2])
 
@@ -108,9 +100,34 @@ class EntryCovariance:
         """
         batch, vectors = self._weights(moments, means)
         total = np.zeros((len(batch), len(batch)))
-        for part in self._features(batch, vectors):
+        for part in self._sources.features(batch, vectors):
             total += part @ part.T
         return total
+
+    def of_product(self, weights: Array) -> Array:
+        """Return the covariance of the errors of S w and of m · w, for one vector of weights.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (n_columns,)
+            The vector w.
+
+        Returns
+        -------
+        ndarray, shape (n_columns + 1, n_columns + 1)
+            Of the products of the rows of S with w, and of the mean of w, which comes last. All
+            errors of a regression follow from it, whatever the number of columns.
+        """
+        weights = np.asarray(weights, dtype=np.float64)
+        if weights.shape != self.places.shape:
+            raise ParameterError("weights must have one number for each column.")
+        sources, scale = self._sources, self.release.units.scale[self.places]
+        inside = np.searchsorted(sources.places, self.places)
+        whole = np.zeros(len(sources.places))
+        whole[inside] = weights * scale
+        found = product_covariance(sources, whole)
+        chosen, unit = np.append(inside, len(whole)), np.append(scale, 1.0)
+        return np.asarray(found[np.ix_(chosen, chosen)] * np.outer(unit, unit))
 
     def matrix(self) -> Array:
         """Return the covariance of all entries, written down.
@@ -123,7 +140,7 @@ class EntryCovariance:
         """
         size = len(self.places)
         first, second = _triangle(size)
-        if len(first) * size**2 > _MOST_WRITTEN:
+        if (len(first) * size) ** 2 > _MOST_WORK:
             raise ParameterError(
                 f"The covariance of the {len(first):,} entries of {size} columns is too large to "
                 "be written down: name fewer columns, or ask for the variance of what you need."
@@ -155,12 +172,9 @@ class EntryCovariance:
         vectors[:, inside] = means.reshape(-1, size) * scale
         return whole, vectors
 
-    def _features(self, moments: Array, means: Array) -> Iterator[Array]:
-        yield from self._sources.features(moments, means)
-
     @cached_property
-    def _sources(self) -> _Sources:
-        return _Sources.of(self.release, self.places, sampled=self.about == "population")
+    def _sources(self) -> ErrorSources:
+        return ErrorSources.of(self.release, self.places, sampled=self.about == "population")
 
 
 def entry_covariance(
@@ -176,114 +190,6 @@ def entry_covariance(
         raise ParameterError("columns must be different columns of the release, at least one.")
     places = np.array([release.columns.index(name) for name in names])
     return EntryCovariance(release, places, about)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sources:
-    """What makes the entries of some columns uncertain, in working units.
-
-    Categories are there with all of their levels, in the order of the release. Each source gives,
-    for a batch of linear functions, numbers whose products add up to their covariance.
-    """
-
-    release: Release
-    places: Places
-    noise: NoiseModel
-    lifted: Lifted
-    way_back: WorkingNoise | None
-    sampled: bool
-
-    @classmethod
-    def of(cls, release: Release, places: Places, *, sampled: bool) -> _Sources:
-        columns = np.unique(release.design.field_of[places])
-        whole = np.flatnonzero(np.isin(release.design.field_of, columns))
-        noise = NoiseModel.of(release)
-        lifted = lift(release.matrix, noise, whole)
-        way_back = _way_back(release, columns, whole)
-        return cls(release, whole, noise, lifted, way_back, sampled)
-
-    def features(self, moments: Array, means: Array) -> Iterator[Array]:
-        """Yield numbers of each function, shape (n_functions, ·)."""
-        yield from self._privacy(moments, means)
-        yield from self._clipping(moments, means)
-        if self.sampled:
-            yield from self._sampling(moments, means)
-
-    def _privacy(self, moments: Array, means: Array) -> Iterator[Array]:
-        noise, factor = self.release.noise_scale, self.release.factor
-        if self.way_back is not None:
-            products, averages = self.way_back.pull(moments, means)
-            yield math.sqrt(2) * noise.off_diagonal * _flat(products)
-            yield noise.mean * averages
-            unseen = ~self.way_back.pairwise.seen
-            if unseen.any():
-                yield math.sqrt(2) * _UNSEEN * _flat(np.where(unseen, moments, 0.0) * self._unit)
-            return
-        # Noise e of a mean m moves an entry by m_i e_j + m_j e_i + e_i e_j.
-        squared = noise.off_diagonal**2 + (factor * noise.mean**2) ** 2
-        yield math.sqrt(2 * squared) * _flat(moments)
-        if noise.mean and self.release.mean is not None:
-            yield noise.mean * (means - 2 * factor * moments @ self.release.mean[self.places])
-        if noise.signal:
-            yield 2 * math.sqrt(noise.signal) * _flat(moments @ self.lifted.root)
-
-    def _clipping(self, moments: Array, means: Array) -> Iterator[Array]:
-        clipping = self.noise.clipping
-        if clipping.variance:
-            weights = moments * (math.sqrt(2 * clipping.covariance) * self._unit)
-            own = math.sqrt(clipping.variance - clipping.factor) * self._unit.diagonal()
-            diagonal = np.arange(len(own))
-            weights[:, diagonal, diagonal] = moments[:, diagonal, diagonal] * own
-            yield _flat(weights)
-            yield means * (math.sqrt(clipping.covariance) * self.lifted.deviations)
-        if clipping.factor:
-            block = self.release.matrix[np.ix_(self.places, self.places)]
-            common = np.einsum("aij,ij->a", moments, block)
-            yield math.sqrt(clipping.factor) * common[:, None]
-
-    def _sampling(self, moments: Array, means: Array) -> Iterator[Array]:
-        """Yield what the choice of rows does, for Gaussian rows.
-
-        Entries about fewer rows are less sure; those that share rows are taken to share all.
-        """
-        root, rows = self.lifted.root, self.release.n_terms
-        if self.way_back is not None:
-            rarity = 1 / np.sqrt(self.way_back.pairwise.observed)
-            moments, means = moments * rarity, means * rarity.diagonal()
-        yield math.sqrt(2 / rows) * _flat(root.T @ moments @ root)
-        yield math.sqrt(1 / rows) * (means @ root)
-
-    @cached_property
-    def _unit(self) -> Array:
-        return np.outer(self.lifted.deviations, self.lifted.deviations)
-
-
-def _way_back(release: Release, columns: Places, values: Places) -> WorkingNoise | None:
-    found = release.pairwise
-    if found is None or release.working is None:
-        return None
-    design, units = release.design, release.units
-    chosen = Design(tuple(design.fields[place] for place in columns.tolist()))
-    parts: dict[str, Any] = {
-        field.name: _part(getattr(found, field.name), values) for field in fields(Pairwise)
-    }
-    counted = found.observed_error.diagonal() > 0
-    # Values without an indicator have the place −1, which is the last.
-    about = np.append(release.working.observed, 1.0)[design.gap_of]
-    return WorkingNoise(
-        chosen,
-        replace(found, **parts),
-        np.where(counted, about, 1.0)[values],
-        Units(units.center[values].copy(), units.scale[values].copy()),
-    )
-
-
-def _part(array: npt.NDArray[np.generic], values: Places) -> npt.NDArray[np.generic]:
-    return array[np.ix_(*(values,) * array.ndim)]
-
-
-def _flat(weights: Array) -> Array:
-    return weights.reshape(len(weights), -1)
 
 
 def _triangle(size: int) -> tuple[Places, Places]:

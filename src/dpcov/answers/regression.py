@@ -79,7 +79,8 @@ def _fit(
         slopes = slopes - inverse @ _squared_noise(spread, inverse) @ slopes
     weights = np.append(-slopes, 1.0)
     errors = EntryCovariance(release, block, about)
-    covariance = errors.covariance(*_derivatives(inverse, weights, location[:-1]))
+    slope = _derivative(inverse, location[:-1])
+    covariance = slope @ errors.of_product(weights) @ slope.T
     deviations = np.sqrt(noise.variances[block]) * scale
     quality = _quality(matrix, weights, covariance[1:, 1:], lifted, errors, deviations)
     covariance[1:, 1:] += _leaked(lifted, deviations)
@@ -97,18 +98,17 @@ def _fit(
     )
 
 
-def _derivatives(inverse: Array, weights: Array, location: Array) -> tuple[Array, Array]:
-    """Return what the intercept and each slope make of errors of the moments and of the means.
+def _derivative(inverse: Array, location: Array) -> Array:
+    """Return what intercept and slopes make of errors of S w and of the mean of w.
 
-    With w = (−b, 1) a slope moves by P_a (dS w), and the intercept is w times the means.
+    With w = (−b, 1) the slopes move by P (dS w), and the intercept is the mean of w.
     """
-    size = len(weights)
-    moments = np.zeros((size, size, size))
-    moments[1:, :-1, :] = inverse[:, :, None] * weights
-    moments[0] = -np.tensordot(location, moments[1:], axes=1)
-    means = np.zeros((size, size))
-    means[0] = weights
-    return moments, means
+    size = len(location)
+    result = np.zeros((size + 1, size + 2))
+    result[1:, :size] = inverse
+    result[0, :size] = -location @ inverse
+    result[0, -1] = 1.0
+    return result
 
 
 def _noise_variances(noise: NoiseModel, places: Places) -> Array:

@@ -58,13 +58,14 @@ class WorkingNoise:
         return np.asarray(self.pairwise.observed_error.diagonal() > 0)
 
     @cached_property
-    def _same(self) -> Mask:
+    def same(self) -> Mask:
+        """Which values are of the same column of the table."""
         return np.equal.outer(self.design.field_of, self.design.field_of)
 
     @cached_property
     def _of_levels(self) -> Mask:
         """Which entries are between levels of one category, or the variance of one."""
-        return self._same & ~np.diag(self.design.is_number)
+        return self.same & ~np.diag(self.design.is_number)
 
     def pull(self, moments: Array, means: Array) -> tuple[Array, Array]:
         """Return what linear functions of covariances and means make of the working noise.
@@ -75,35 +76,81 @@ class WorkingNoise:
         """
         found, size = self.pairwise, self.design.n_values
         means = means + self._of_shares(np.where(self._of_levels, moments, 0.0))
-        told = found.seen & ~self._of_levels
-        products_of = np.where(told, moments, 0.0) / np.where(told, found.observed, 1.0)
+        products_of = self.product_weights(moments)
         # Of A_ij and of N_ij; a symmetric pair of weights counts twice.
         crossed = -2 * products_of * found.mean_with.T
-        counts = products_of * (found.mean_with * found.mean_with.T - found.matrix)
-        of_means = np.where(self._same, crossed, crossed * self.about).sum(axis=2)
-        of_shares = np.where(self._same, counts, 2 * counts * self.about).sum(axis=2)
+        counts = products_of * self.count_weights
+        of_means = np.where(self.same, crossed, crossed * self.about).sum(axis=2)
+        of_shares = np.where(self.same, counts, 2 * counts * self.about).sum(axis=2)
         # Of the means of the cells that are there.
         own = found.observed.diagonal()
         of_means += means / own
         of_shares -= means * found.mean / own
 
-        gaps = self._gaps
+        gaps = self.gap_matrix
         products = np.zeros((len(moments), self.design.n_working, self.design.n_working))
         products[:, :size, :size] = products_of
-        products[:, :size, size:] = np.where(self._same, 0.0, crossed) @ gaps / 2
-        products[:, size:, size:] = gaps.T @ np.where(self._same, 0.0, counts) @ gaps
+        products[:, :size, size:] = np.where(self.same, 0.0, crossed) @ gaps / 2
+        products[:, size:, size:] = gaps.T @ np.where(self.same, 0.0, counts) @ gaps
         averages = np.concatenate([of_means, of_shares @ gaps], axis=1)
         self._take_out_sums(products, averages)
         products[:, size:, :size] = products[:, :size, size:].transpose(0, 2, 1)
         return products, averages
 
+    @property
+    def count_weights(self) -> Array:
+        """By what the count of the rows of an entry moves it, times that count."""
+        found = self.pairwise
+        return np.asarray(found.mean_with * found.mean_with.T - found.matrix)
+
+    def product_weights(self, moments: Array) -> Array:
+        """Return by what averages of products count: entries are divided by shares of rows."""
+        told = self.pairwise.seen & ~self._of_levels
+        return np.where(told, moments, 0.0) / np.where(told, self.pairwise.observed, 1.0)
+
     @cached_property
-    def _gaps(self) -> Array:
-        """Return which value has which indicator, of those that are counted."""
+    def projection(self) -> Array:
+        """The projection that takes out the sums of the levels of categories."""
+        matrix = np.eye(self.design.n_values)
+        for group in self.design.groups:
+            matrix[group, group] -= 1 / (group.stop - group.start)
+        return matrix
+
+    @cached_property
+    def gap_matrix(self) -> Array:
+        """Which value has which indicator, of those that are counted."""
         matrix = np.zeros((self.design.n_values, self.design.n_gaps))
         has = np.flatnonzero((self.design.gap_of >= 0) & self.counted)
         matrix[has, self.design.gap_of[has]] = 1.0
         return matrix
+
+    def mean_slopes(self, weights: Array) -> Array:
+        """Return what noise of the working means makes of S w, and of m · w, which comes last."""
+        found = self.pairwise
+        shares = self.product_weights(np.broadcast_to(weights, found.matrix.shape))
+        there, beside = shares * found.mean_with, shares * found.mean_with.T
+        counts = shares * self.count_weights
+        about = np.where(self.same, 1.0, self.about)
+        of_means = -there * about.T - np.diag((beside * about).sum(axis=1))
+        of_shares = np.where(self.same, 0.0, counts * about.T)
+        of_shares += np.diag((counts * about).sum(axis=1))
+        # Of the means of the cells that are there.
+        means = np.vstack([self._products_of_shares(weights), weights])
+        own = found.observed.diagonal()
+        of_means = np.pad(of_means, ((0, 1), (0, 0))) + means / own
+        of_shares = np.pad(of_shares, ((0, 1), (0, 0))) - means * found.mean / own
+        return np.hstack([of_means @ self.projection, of_shares @ self.gap_matrix])
+
+    def _products_of_shares(self, weights: Array) -> Array:
+        """Return what means of levels make of S w by the covariances within a category."""
+        means = np.zeros_like(self.pairwise.matrix)
+        for group in self.design.groups:
+            scale = self.units.scale[group]
+            share = self.units.center[group] + scale * self.pairwise.mean[group]
+            along = weights[group] / scale
+            means[group, group] = np.diag(along - float(along @ share))
+            means[group, group] -= np.outer(share / scale, weights[group])
+        return means
 
     def _of_shares(self, moments: Array) -> Array:
         """Return what covariances of the levels of a category make of the means of the levels.

@@ -1,0 +1,167 @@
+"""What makes the entries of a release uncertain: privacy noise, clipping of rows, sampling.
+
+Owns these sources, in working units. Each gives, for linear functions of the entries and the
+means, numbers whose products add up to the covariance of the functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.working_noise import WorkingNoise
+from dpcov.columns.design import Design
+from dpcov.columns.units import Units
+from dpcov.postprocess.noise_model import Clipped, NoiseModel
+from dpcov.releases import Release
+from dpcov.releases.pairwise import Pairwise
+
+__all__ = ["UNSEEN", "ErrorSources"]
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+UNSEEN = 10.0
+"""The sd, as a correlation, of what is not known of two columns that are never seen together."""
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorSources:
+    """What makes the entries of some columns uncertain.
+
+    Categories are there with all of their levels, in the order of the release.
+    """
+
+    release: Release
+    places: Places
+    noise: NoiseModel
+    lifted: Lifted
+    way_back: WorkingNoise | None
+    sampled: bool
+
+    @classmethod
+    def of(cls, release: Release, places: Places, *, sampled: bool) -> ErrorSources:
+        """Return the sources of the columns of the table that have values at these places."""
+        columns = np.unique(release.design.field_of[places])
+        whole = np.flatnonzero(np.isin(release.design.field_of, columns))
+        noise = NoiseModel.of(release)
+        lifted = lift(release.matrix, noise, whole)
+        way_back = _way_back(release, columns, whole)
+        return cls(release, whole, noise, lifted, way_back, sampled)
+
+    @property
+    def clipping(self) -> Clipped:
+        """What clipping of rows leaves uncertain."""
+        return self.noise.clipping
+
+    @cached_property
+    def block(self) -> Array:
+        """The released moments of these columns."""
+        return self.release.matrix[np.ix_(self.places, self.places)]
+
+    @cached_property
+    def mean(self) -> Array:
+        """Their released means."""
+        mean = self.release.mean
+        return np.zeros(len(self.places)) if mean is None else mean[self.places]
+
+    @cached_property
+    def unit(self) -> Array:
+        """What correlations of 1 are in working units."""
+        return np.outer(self.lifted.deviations, self.lifted.deviations)
+
+    @property
+    def product_noise(self) -> float:
+        """The variance of the noise of an entry off the diagonal, where no gaps are counted.
+
+        Noise e of a mean m moves an entry by m_i e_j + m_j e_i + e_i e_j: this has the last part.
+        """
+        noise = self.release.noise_scale
+        return noise.off_diagonal**2 + (self.release.factor * noise.mean**2) ** 2
+
+    def features(self, moments: Array, means: Array) -> Iterator[Array]:
+        """Yield numbers of each function, shape (n_functions, ·)."""
+        yield from self._privacy(moments, means)
+        yield from self._clipping(moments, means)
+        if self.sampled:
+            yield from self._sampling(moments, means)
+
+    def _privacy(self, moments: Array, means: Array) -> Iterator[Array]:
+        noise = self.release.noise_scale
+        if self.way_back is not None:
+            products, averages = self.way_back.pull(moments, means)
+            yield math.sqrt(2) * noise.off_diagonal * _flat(products)
+            yield noise.mean * averages
+            unseen = ~self.way_back.pairwise.seen
+            if unseen.any():
+                yield math.sqrt(2) * UNSEEN * _flat(np.where(unseen, moments, 0.0) * self.unit)
+            return
+        yield math.sqrt(2 * self.product_noise) * _flat(moments)
+        if noise.mean:
+            yield noise.mean * (means - 2 * self.release.factor * moments @ self.mean)
+        if noise.signal:
+            yield 2 * math.sqrt(noise.signal) * _flat(moments @ self.lifted.root)
+
+    def _clipping(self, moments: Array, means: Array) -> Iterator[Array]:
+        clipping = self.clipping
+        if clipping.variance:
+            weights = moments * (math.sqrt(2 * clipping.covariance) * self.unit)
+            own = math.sqrt(clipping.variance - clipping.factor) * self.unit.diagonal()
+            diagonal = np.arange(len(own))
+            weights[:, diagonal, diagonal] = moments[:, diagonal, diagonal] * own
+            yield _flat(weights)
+            yield means * (math.sqrt(clipping.covariance) * self.lifted.deviations)
+        if clipping.factor:
+            common = np.einsum("aij,ij->a", moments, self.block)
+            yield math.sqrt(clipping.factor) * common[:, None]
+
+    def _sampling(self, moments: Array, means: Array) -> Iterator[Array]:
+        """Yield what the choice of rows does, for Gaussian rows.
+
+        Entries about fewer rows are less sure; those that share rows are taken to share all.
+        """
+        root, rows, rarity = self.lifted.root, self.release.n_terms, self.rarity
+        if rarity is not None:
+            moments, means = moments * rarity, means * rarity.diagonal()
+        yield math.sqrt(2 / rows) * _flat(root.T @ moments @ root)
+        yield math.sqrt(1 / rows) * (means @ root)
+
+    @property
+    def rarity(self) -> Array | None:
+        """By what errors of sampling are larger for want of rows; None if no gaps are counted."""
+        return None if self.way_back is None else 1 / np.sqrt(self.way_back.pairwise.observed)
+
+
+def _way_back(release: Release, columns: Places, values: Places) -> WorkingNoise | None:
+    found = release.pairwise
+    if found is None or release.working is None:
+        return None
+    design, units = release.design, release.units
+    chosen = Design(tuple(design.fields[place] for place in columns.tolist()))
+    parts: dict[str, Any] = {
+        field.name: _part(getattr(found, field.name), values) for field in fields(Pairwise)
+    }
+    counted = found.observed_error.diagonal() > 0
+    # Values without an indicator have the place −1, which is the last.
+    about = np.append(release.working.observed, 1.0)[design.gap_of]
+    return WorkingNoise(
+        chosen,
+        replace(found, **parts),
+        np.where(counted, about, 1.0)[values],
+        Units(units.center[values].copy(), units.scale[values].copy()),
+    )
+
+
+def _part(array: npt.NDArray[np.generic], values: Places) -> npt.NDArray[np.generic]:
+    return array[np.ix_(*(values,) * array.ndim)]
+
+
+def _flat(weights: Array) -> Array:
+    return weights.reshape(len(weights), -1)
