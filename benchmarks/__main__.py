@@ -1,8 +1,9 @@
 """Run the benchmarks and print their tables: ``python -m benchmarks [name ...]``.
 
 ``python -m benchmarks tables DIR`` measures on the Parquet files of a folder, ``whole DIR`` with
-all of their columns and gaps, ``readings DIR`` compares what is read of them with pandas, and
-``gather DIR`` writes tables that come with packages to such folders.
+all of their columns and gaps, ``regressions DIR`` what is answered from their releases, ``readings
+DIR`` compares what is read of them with pandas, and ``gather DIR`` writes tables that come with
+packages to such folders.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benchmarks import dask_engine, estimate, files, local, pairs, release
-from benchmarks.accuracy import categories, kinds, readings, scales, study, whole
+from benchmarks.accuracy import categories, kinds, readings, regression, scales, study, whole
 from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import tables as real_tables
 from benchmarks.accuracy.gather import gather
@@ -26,28 +27,34 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy-scales": scales.tables,
     "accuracy-kinds": kinds.tables,
     "accuracy-categories": categories.tables,
+    "accuracy-regression": regression.tables,
     "local": local.tables,
     "files": files.tables,
     "dask": dask_engine.tables,
+}
+_OF_A_FOLDER: dict[str, Callable[[str], Iterator[Table]]] = {
+    "tables": real_tables.tables,
+    "whole": whole.tables,
+    "regressions": regression.real_tables,
+    "readings": readings.tables,
 }
 
 
 def main(names: list[str]) -> None:
     """Print the tables of the named benchmarks, or of all."""
-    if names[:1] in (["tables"], ["whole"], ["readings"], ["gather"]):
+    if names and (names[0] in _OF_A_FOLDER or names[0] == "gather"):
         if len(names) != 2:
             raise SystemExit(f"Say where the tables are: python -m benchmarks {names[0]} DIR")
         if names[0] == "gather":
             gather(names[1])
         else:
-            measured = {"whole": whole, "readings": readings}.get(names[0], real_tables)
-            _print(measured.tables(names[1]))
+            _print(_OF_A_FOLDER[names[0]](names[1]))
         return
     unknown = set(names) - _TABLES.keys()
     if unknown:
         raise SystemExit(
-            f"Unknown benchmark; choose from: {', '.join(_TABLES)}, tables DIR, whole DIR, "
-            "readings DIR, gather DIR"
+            f"Unknown benchmark; choose from: {', '.join(_TABLES)}, or, with a folder, from: "
+            f"{', '.join(_OF_A_FOLDER)}, gather"
         )
     for name in names or _TABLES:
         _print(_TABLES[name]())

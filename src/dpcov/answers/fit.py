@@ -49,7 +49,7 @@ class Quality:
     r_squared: float
     r_squared_error: float
     residual_variance: float
-    is_told: bool
+    is_told: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

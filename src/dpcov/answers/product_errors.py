@@ -55,7 +55,7 @@ def _counted(way: WorkingNoise, weights: Array, product: float, single: float) -
     Notes
     -----
     An entry moves by (dS_ij − a_ij dA_ji − a_ji dA_ij + κ_ij dN_ij) / N_ij: see `WorkingNoise`.
-    With D_ij = w_j / N_ij, products of values are P G P with P the projection that takes the sums of
+    With D_ij = w_j / N_ij, products of values are P G P with P the projection that takes sums of
     levels out, those with indicators P G, and those of two indicators G; all are independent,
     and Cov((PGP)_ij, (PGP)_lm) = τ² (P_il P_jm + P_im P_jl).
     """

@@ -1,13 +1,15 @@
 """Linear regression from a release: coefficients, and how sure they are.
 
-Owns the computation. Coefficients solve the normal equations of the released moments; what the
-noise of the moments makes of them is known to first order, and its bias to second. Where noise
-forbids to tell predictors apart, their coefficients are regularized and said to be untold.
+Owns the computation. Coefficients solve the normal equations of the released moments, and what the
+noise of the moments makes of them is known to first order. Its bias is a small part of its sd, and
+taking it out costs more than it is worth. Where noise forbids to tell predictors apart, their
+coefficients are regularized and said to be untold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from dpcov.answers.fit import Fit, Fits, Quality
 from dpcov.answers.lifting import Lifted, lift
 from dpcov.answers.terms import Terms, find_place, read_terms
 from dpcov.errors import ParameterError
+from dpcov.postprocess.correlations import stands_out
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
@@ -74,15 +77,13 @@ def _fit(
     matrix = release.matrix[np.ix_(block, block)] * np.outer(scale, scale)
     inverse = lifted.inverse / np.outer(scale[:-1], scale[:-1])
     slopes = inverse @ matrix[:-1, -1]
-    if lifted.told.all():
-        spread = _noise_variances(noise, terms.places) * np.outer(scale[:-1], scale[:-1]) ** 2
-        slopes = slopes - inverse @ _squared_noise(spread, inverse) @ slopes
     weights = np.append(-slopes, 1.0)
     errors = EntryCovariance(release, block, about)
     slope = _derivative(inverse, location[:-1])
     covariance = slope @ errors.of_product(weights) @ slope.T
     deviations = np.sqrt(noise.variances[block]) * scale
     quality = _quality(matrix, weights, covariance[1:, 1:], lifted, errors, deviations)
+    quality = replace(quality, is_told=bool(stands_out(noise)[place]))
     covariance[1:, 1:] += _leaked(lifted, deviations)
     involved = lifted.untold_share > _INVOLVED
     return Fit(
@@ -108,24 +109,6 @@ def _derivative(inverse: Array, location: Array) -> Array:
     result[1:, :size] = inverse
     result[0, :size] = -location @ inverse
     result[0, -1] = 1.0
-    return result
-
-
-def _noise_variances(noise: NoiseModel, places: Places) -> Array:
-    """Return the variances of a block of entries, those of sampling left out."""
-    table = noise.of_table
-    variances = table.pair_error(places[:, None], places[None, :], np.zeros(())) ** 2
-    np.fill_diagonal(variances, table.diagonal_variance()[places])
-    return variances
-
-
-def _squared_noise(variances: Array, matrix: Array) -> Array:
-    """Return the mean of N A N for symmetric noise N whose entries have these variances.
-
-    The inverse of a noisy block is too large by P N P N P on average.
-    """
-    result = variances * matrix
-    np.fill_diagonal(result, variances @ np.diag(matrix))
     return result
 
 
@@ -169,5 +152,4 @@ def _quality(
         r_squared=1 - left,
         r_squared_error=float(np.sqrt(first + second)) / variance,
         residual_variance=max(residual, 0.0),
-        is_told=bool(matrix[-1, -1] > 0),
     )
