@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.working_noise import WorkingNoise
 from dpcov.columns.design import Design
 from dpcov.columns.units import Units
 from dpcov.errors import ParameterError
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
-from dpcov.releases import Release
+from dpcov.releases import AnyRelease, PairsRelease, Release
 from dpcov.releases.pairwise import Pairwise
 
 __all__ = ["EntryCovariance", "entry_covariance"]
@@ -164,10 +165,15 @@ class EntryCovariance:
 
 
 def entry_covariance(
-    release: Release, columns: Sequence[str] | None = None, *, about: str = "population"
+    release: AnyRelease, columns: Sequence[str] | None = None, *, about: str = "population"
 ) -> EntryCovariance:
     """Return how the errors of some columns of a release go together."""
     check_about(about)
+    if isinstance(release, PairsRelease):
+        raise ParameterError(
+            "A release of the strongest pairs has no covariance of all entries: dpcov.release "
+            "makes a release of all second moments."
+        )
     names = list(release.columns if columns is None else columns)
     unknown = [name for name in names if name not in release.columns]
     if unknown:
@@ -242,16 +248,13 @@ class _Sources:
             yield math.sqrt(clipping.factor) * common[:, None]
 
     def _sampling(self, moments: Array, means: Array) -> Iterator[Array]:
-        """Yield what the choice of rows does, for Gaussian rows.
-
-        Entries about fewer rows are less sure; those that share rows are taken to share all.
-        """
-        root, rows = self.lifted.root, self.release.n_terms
+        """Yield what the choice of rows does, for Gaussian rows."""
+        observed = None
         if self.way_back is not None:
-            rarity = 1 / np.sqrt(self.way_back.pairwise.observed)
-            moments, means = moments * rarity, means * rarity.diagonal()
-        yield math.sqrt(2 / rows) * _flat(root.T @ moments @ root)
-        yield math.sqrt(1 / rows) * (means @ root)
+            observed = self.way_back.pairwise.observed
+        field_of = self.release.design.field_of[self.places]
+        rows = SharedRows.of(self.release.n_terms, observed, field_of)
+        yield from rows.features(moments, means, self.lifted.root)
 
     @cached_property
     def _unit(self) -> Array:

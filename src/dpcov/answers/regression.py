@@ -12,26 +12,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.fit import Fit, Fits, Quality
-from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.lifting import INVOLVED, Lifted, squared_noise
+from dpcov.answers.moments import Moments, moments_of
 from dpcov.answers.terms import Terms, find_place, read_terms
 from dpcov.errors import ParameterError
 from dpcov.postprocess.joint import check_about
-from dpcov.postprocess.noise_model import NoiseModel
-from dpcov.releases import Release
+from dpcov.releases import AnyRelease
 
 __all__ = ["regress"]
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
-
-_INVOLVED = 0.05
-"""A predictor cannot be told from others if so much of it lies in directions that are untold."""
 
 
 def regress(
-    release: Release,
+    release: AnyRelease,
     outcomes: Sequence[str],
     on: Sequence[str],
     *,
@@ -49,12 +44,13 @@ def regress(
         raise ParameterError("Outcomes are different columns, at least one.")
     for name, place in zip(outcomes, places, strict=True):
         _check_outcome(release, name, place, terms)
-    noise = NoiseModel.of(release)
-    lifted = lift(release.matrix, noise, terms.places)
-    return Fits(tuple(_fit(release, place, terms, noise, lifted, about) for place in places))
+    blocks = [moments_of(release, np.append(terms.places, place), about) for place in places]
+    predictors = moments_of(release, terms.places, about)
+    found = zip(outcomes, blocks, strict=True)
+    return Fits(tuple(_fit(release, name, terms, predictors, block) for name, block in found))
 
 
-def _check_outcome(release: Release, name: str, place: int, terms: Terms) -> None:
+def _check_outcome(release: AnyRelease, name: str, place: int, terms: Terms) -> None:
     field_of = release.design.field_of
     if place in terms.places:
         raise ParameterError(f"{name!r} is the outcome, and cannot be a predictor as well.")
@@ -67,31 +63,27 @@ def _check_outcome(release: Release, name: str, place: int, terms: Terms) -> Non
 
 
 def _fit(
-    release: Release, place: int, terms: Terms, noise: NoiseModel, lifted: Lifted, about: str
+    release: AnyRelease, outcome: str, terms: Terms, predictors: Moments, block: Moments
 ) -> Fit:
-    block = np.append(terms.places, place)
-    scale, location = release.units.scale[block], release.location[block]
-    matrix = release.matrix[np.ix_(block, block)] * np.outer(scale, scale)
-    inverse = lifted.inverse / np.outer(scale[:-1], scale[:-1])
+    matrix, lifted, deviations = block.matrix, predictors.lifted, block.deviations
+    location = np.zeros(len(matrix)) if block.location is None else block.location
+    inverse = lifted.inverse
     slopes = inverse @ matrix[:-1, -1]
     if lifted.told.all():
-        spread = _noise_variances(noise, terms.places) * np.outer(scale[:-1], scale[:-1]) ** 2
-        slopes = slopes - inverse @ _squared_noise(spread, inverse) @ slopes
+        slopes = slopes - inverse @ squared_noise(predictors.noise, inverse) @ slopes
     weights = np.append(-slopes, 1.0)
-    errors = EntryCovariance(release, block, about)
-    covariance = errors.covariance(*_derivatives(inverse, weights, location[:-1]))
-    deviations = np.sqrt(noise.variances[block]) * scale
-    quality = _quality(matrix, weights, covariance[1:, 1:], lifted, errors, deviations)
+    covariance = block.covariance(*_derivatives(inverse, weights, location[:-1]))
+    quality = _quality(matrix, weights, covariance[1:, 1:], lifted, block, deviations)
     covariance[1:, 1:] += _leaked(lifted, deviations)
-    involved = lifted.untold_share > _INVOLVED
+    involved = lifted.untold_share > INVOLVED
     return Fit(
         release=release,
-        outcome=release.columns[place],
+        outcome=outcome,
         terms=terms,
-        about=about,
+        about=block.about,
         coefficients=np.append(weights @ location, slopes),
         covariance=covariance,
-        told=np.append(not involved.any(), ~involved),
+        told=np.append(block.location is not None and not involved.any(), ~involved),
         deviations=deviations,
         quality=quality,
     )
@@ -111,24 +103,6 @@ def _derivatives(inverse: Array, weights: Array, location: Array) -> tuple[Array
     return moments, means
 
 
-def _noise_variances(noise: NoiseModel, places: Places) -> Array:
-    """Return the variances of a block of entries, those of sampling left out."""
-    table = noise.of_table
-    variances = table.pair_error(places[:, None], places[None, :], np.zeros(())) ** 2
-    np.fill_diagonal(variances, table.diagonal_variance()[places])
-    return variances
-
-
-def _squared_noise(variances: Array, matrix: Array) -> Array:
-    """Return the mean of N A N for symmetric noise N whose entries have these variances.
-
-    The inverse of a noisy block is too large by P N P N P on average.
-    """
-    result = variances * matrix
-    np.fill_diagonal(result, variances @ np.diag(matrix))
-    return result
-
-
 def _leaked(lifted: Lifted, deviations: Array) -> Array:
     """Return what directions that cannot be told may add to the errors of all slopes.
 
@@ -145,7 +119,7 @@ def _quality(
     weights: Array,
     covariance: Array,
     lifted: Lifted,
-    errors: EntryCovariance,
+    block: Moments,
     deviations: Array,
 ) -> Quality:
     """Return how well these coefficients predict.
@@ -154,16 +128,14 @@ def _quality(
     normal equations and P the inverse, the residual variance seems to be smaller by 2 tr(PΩ) than
     what these very coefficients leave.
     """
-    scale = deviations[:-1] / lifted.deviations
-    block = lifted.covariance * np.outer(scale, scale)
-    spread = block @ covariance
+    spread = lifted.covariance @ covariance
     optimism = 2 * float(np.trace(spread))
     variance = max(float(matrix[-1, -1]), deviations[-1] ** 2 / 4)
     residual = float(weights @ matrix @ weights) + optimism
     left = min(max(residual / variance, 0.0), 1.0)
     moments = np.outer(weights, weights)
     moments[-1, -1] -= left
-    first = float(errors.variance(moments))
+    first = float(block.variance(moments))
     second = 8 * float(np.trace(spread @ spread))
     return Quality(
         r_squared=1 - left,
