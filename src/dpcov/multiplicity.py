@@ -9,7 +9,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FAMILY_ERROR", "bonferroni_cutoff", "count_pairs", "q_values", "two_sided_cutoff"]
+__all__ = [
+    "FAMILY_ERROR",
+    "bonferroni_cutoff",
+    "count_pairs",
+    "q_values",
+    "q_values_of_two",
+    "two_sided_cutoff",
+]
 
 FAMILY_ERROR = 0.05
 """The chance of any false pair, where one is said to stand out."""
@@ -71,4 +78,23 @@ def q_values(sizes: Array, *, n_tests: int) -> Array:
     ranked = 2.0 * ndtr(-sizes[order]) * n_tests / np.arange(1, len(order) + 1)
     result: Array = np.empty_like(ranked)
     result[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1.0)
+    return result
+
+
+def q_values_of_two(
+    sizes: Array, is_second: npt.NDArray[np.bool_], *, n_first: int, n_second: int
+) -> Array:
+    """Return the q-values of entries that are on two lists, each with a rate of its own.
+
+    `n_first` and `n_second` are how many were tested for each.
+
+    Examples
+    --------
+    >>> sizes, second = np.array([3.0, 3.0]), np.array([False, True])
+    >>> q_values_of_two(sizes, second, n_first=1, n_second=100).round(4).tolist()
+    [0.0027, 0.27]
+    """
+    result = np.empty_like(sizes)
+    for chosen, n_tests in ((~is_second, n_first), (is_second, n_second)):
+        result[chosen] = q_values(sizes[chosen], n_tests=n_tests)
     return result

@@ -2,4 +2,6 @@ from .entry_covariance import EntryCovariance as EntryCovariance
 from .fit import Fit as Fit
 from .fit import Fits as Fits
 from .fit import Quality as Quality
+from .partials import PartialCorrelation as PartialCorrelation
+from .partials import PartialCorrelations as PartialCorrelations
 from .terms import Terms as Terms

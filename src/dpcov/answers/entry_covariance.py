@@ -19,7 +19,7 @@ from dpcov.answers.error_sources import ErrorSources
 from dpcov.answers.product_errors import product_covariance
 from dpcov.errors import ParameterError
 from dpcov.postprocess.joint import check_about
-from dpcov.releases import Release
+from dpcov.releases import AnyRelease, PairsRelease, Release
 
 __all__ = ["EntryCovariance", "entry_covariance"]
 
@@ -178,10 +178,15 @@ class EntryCovariance:
 
 
 def entry_covariance(
-    release: Release, columns: Sequence[str] | None = None, *, about: str = "population"
+    release: AnyRelease, columns: Sequence[str] | None = None, *, about: str = "population"
 ) -> EntryCovariance:
     """Return how the errors of some columns of a release go together."""
     check_about(about)
+    if isinstance(release, PairsRelease):
+        raise ParameterError(
+            "A release of the strongest pairs has no covariance of all entries: dpcov.release "
+            "makes a release of all second moments."
+        )
     names = list(release.columns if columns is None else columns)
     unknown = [name for name in names if name not in release.columns]
     if unknown:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.working_noise import WorkingNoise
 from dpcov.columns.design import Design
 from dpcov.columns.units import Units
@@ -123,20 +124,15 @@ class ErrorSources:
             yield math.sqrt(clipping.factor) * common[:, None]
 
     def _sampling(self, moments: Array, means: Array) -> Iterator[Array]:
-        """Yield what the choice of rows does, for Gaussian rows.
+        """Yield what the choice of rows does, for Gaussian rows."""
+        yield from self.rows.features(moments, means, self.lifted.root)
 
-        Entries about fewer rows are less sure; those that share rows are taken to share all.
-        """
-        root, rows, rarity = self.lifted.root, self.release.n_terms, self.rarity
-        if rarity is not None:
-            moments, means = moments * rarity, means * rarity.diagonal()
-        yield math.sqrt(2 / rows) * _flat(root.T @ moments @ root)
-        yield math.sqrt(1 / rows) * (means @ root)
-
-    @property
-    def rarity(self) -> Array | None:
-        """By what errors of sampling are larger for want of rows; None if no gaps are counted."""
-        return None if self.way_back is None else 1 / np.sqrt(self.way_back.pairwise.observed)
+    @cached_property
+    def rows(self) -> SharedRows:
+        """Which rows entries share."""
+        observed = None if self.way_back is None else self.way_back.pairwise.observed
+        field_of = self.release.design.field_of[self.places]
+        return SharedRows.of(self.release.n_terms, observed, field_of)
 
 
 def _way_back(release: Release, columns: Places, values: Places) -> WorkingNoise | None:

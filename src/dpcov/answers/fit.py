@@ -18,7 +18,7 @@ from dpcov.errors import ParameterError
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
 from dpcov.postprocess.inference import interval_width
-from dpcov.releases import Release
+from dpcov.releases import AnyRelease
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class Quality:
     r_squared: float
     r_squared_error: float
     residual_variance: float
-    is_told: bool = True
+    is_told: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +58,7 @@ class Fit:
 
     Parameters
     ----------
-    release : Release
+    release : Release or PairsRelease
         Where it came from.
     outcome : str
         What is predicted.
@@ -79,7 +79,7 @@ class Fit:
         How well these coefficients predict.
     """
 
-    release: Release
+    release: AnyRelease
     outcome: str
     terms: Terms
     about: str

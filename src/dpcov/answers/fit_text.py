@@ -8,6 +8,7 @@ from __future__ import annotations
 from dpcov.answers.fit import Fit
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, percent, probability_text, with_error
+from dpcov.releases import PairsRelease
 
 __all__ = ["HEADING", "lines_of", "sentences", "summarize"]
 
@@ -57,8 +58,19 @@ def sentences(fit: Fit, confidence: float) -> list[str]:
             "The outcome is a share: this is a linear probability model, whose coefficients are "
             "differences of shares. A logistic regression cannot be had from second moments."
         )
-    if fit.release.limits is not None:
+    if isinstance(fit.release, PairsRelease):
+        said += _of_pairs(fit.release)
+    elif fit.release.limits is not None:
         said.append("Cells beyond the published limits count as if they were at the limit.")
+    return said
+
+
+def _of_pairs(release: PairsRelease) -> list[str]:
+    said = ["Correlations come from the signs of cells, as for Gaussian rows."]
+    if release.variances is None:
+        said.append("The release has no variances: all columns count as standardized.")
+    if not release.has_mean:
+        said.append("It has no means either: there is no intercept to be told.")
     return said
 
 

@@ -7,7 +7,7 @@ depends on it is regularized: its eigenvalue is lifted to the floor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpcov.postprocess.correlations import CorrelationErrors
 from dpcov.postprocess.noise_model import NoiseModel
 
-__all__ = ["Lifted", "lift"]
+__all__ = ["INVOLVED", "Lifted", "lift", "lift_correlations", "squared_noise"]
 
 _TOLD = 4.0
 """A direction is told from none if its eigenvalue is so many sd of its noise above zero."""
@@ -24,6 +24,9 @@ _FLOOR = 0.5
 """What is not told is lifted to so many times the largest eigenvalue of noise, or farther."""
 _RELATIVE = 1e-10
 """No eigenvalue is taken to be a smaller share of the largest: rounding alone gives so much."""
+
+INVOLVED = 0.05
+"""A column cannot be told from others if so much of it lies in directions that are untold."""
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -88,6 +91,10 @@ class Lifted:
         """For each column, the share of it that lies in directions that cannot be told."""
         return np.asarray((self.vectors[:, ~self.told] ** 2).sum(axis=1))
 
+    def scaled(self, scale: Array) -> Lifted:
+        """Return the same in other units."""
+        return replace(self, deviations=self.deviations * scale)
+
     def _with(self, values: Array, deviations: Array) -> Array:
         matrix = (self.vectors * values) @ self.vectors.T * np.outer(deviations, deviations)
         return np.asarray((matrix + matrix.T) / 2)
@@ -97,12 +104,25 @@ def lift(matrix: Array, noise: NoiseModel, places: Places) -> Lifted:
     """Return a block of a released matrix, lifted."""
     deviations = np.sqrt(noise.variances[places])
     block = matrix[np.ix_(places, places)] / np.outer(deviations, deviations)
-    values, vectors = np.linalg.eigh((block + block.T) / 2)
     variances = CorrelationErrors.at(noise, places[:, None], places[None, :]).noise
-    variances = np.broadcast_to(variances, block.shape)
-    # Of symmetric noise N with variances v off the diagonal, and 2 v on it: vᵀ N v, and the
-    # largest eigenvalue.
+    return lift_correlations(block, np.broadcast_to(variances, block.shape), deviations)
+
+
+def lift_correlations(correlations: Array, variances: Array, deviations: Array) -> Lifted:
+    """Return correlations whose noise has these variances, and twice that on the diagonal."""
+    values, vectors = np.linalg.eigh((correlations + correlations.T) / 2)
+    # Of symmetric noise N: vᵀ N v, and the largest eigenvalue.
     squares = vectors**2
-    along = np.sqrt(2 * np.einsum("ik,ij,jk->k", squares, variances, squares))
+    along = np.sqrt(2 * np.einsum("ik,ik->k", squares, variances @ squares))
     edge = float(2 * np.sqrt(variances.sum(axis=1).max()))
     return Lifted(deviations, values, vectors, along, edge)
+
+
+def squared_noise(variances: Array, matrix: Array) -> Array:
+    """Return the mean of N A N for symmetric noise N whose entries have these variances.
+
+    The inverse P of a noisy block is too large by P N P N P on average.
+    """
+    result = variances * matrix
+    np.fill_diagonal(result, variances @ np.diag(matrix))
+    return result

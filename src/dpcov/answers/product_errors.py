@@ -97,15 +97,32 @@ def _clipping(sources: ErrorSources, weights: Array) -> Array:
 
 
 def _sampling(sources: ErrorSources, weights: Array) -> Array:
-    covariance, rarity = sources.lifted.covariance, sources.rarity
-    spread = np.broadcast_to(weights, covariance.shape)
-    means = weights
-    if rarity is not None:
-        spread, means = spread * rarity, weights * rarity.diagonal()
-    crossed = spread @ covariance
-    total = _with_mean(covariance * (spread @ covariance @ spread.T) + crossed * crossed.T)
-    total[-1, -1] = float(means @ covariance @ means)
-    return total / sources.release.n_terms
+    """Return what the choice of rows does, for Gaussian rows: see `SharedRows.features`.
+
+    What an entry has beside others for being about value c is Σ_j w_j S_cj, and the same of c by
+    itself counted once.
+    """
+    rows, covariance = sources.rows, sources.lifted.covariance
+    variances, along = covariance.diagonal(), covariance @ weights
+    square, own = float(weights @ along), rows.own
+    total = rows.common * (square * covariance + np.outer(along, along))
+    if own.any():
+        # Σ w without the column itself: its products with all columns, and with itself.
+        others = along[:, None] - weights * covariance
+        left = square - 2 * weights * along + weights**2 * variances
+        crossed = (own * variances * weights)[:, None] * others.T
+        total += crossed + crossed.T + float(own @ (variances * weights**2)) * covariance
+        hidden = others.diagonal()
+        crossed = (own * hidden * weights)[:, None] * covariance
+        total += crossed + crossed.T + (covariance * (own * weights**2)) @ covariance
+        total += np.diag(own * (variances * left + hidden**2))
+    total /= rows.n_rows
+    alone = rows.both * (np.outer(variances, variances) + covariance**2) / rows.n_rows
+    total += _of_entries(alone, weights, diagonal=np.zeros(len(weights)))
+    result = _with_mean(total)
+    spread = rows.common * square + float(own @ (variances * weights**2))
+    result[-1, -1] = spread / rows.n_rows
+    return result
 
 
 def _of_entries(variances: Array, weights: Array, *, diagonal: Array) -> Array:

@@ -9,32 +9,25 @@ coefficients are regularized and said to be untold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.fit import Fit, Fits, Quality
-from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.lifting import INVOLVED, Lifted
+from dpcov.answers.moments import Moments, moments_of
 from dpcov.answers.terms import Terms, find_place, read_terms
 from dpcov.errors import ParameterError
-from dpcov.postprocess.correlations import stands_out
 from dpcov.postprocess.joint import check_about
-from dpcov.postprocess.noise_model import NoiseModel
-from dpcov.releases import Release
+from dpcov.releases import AnyRelease
 
 __all__ = ["regress"]
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
-
-_INVOLVED = 0.05
-"""A predictor cannot be told from others if so much of it lies in directions that are untold."""
 
 
 def regress(
-    release: Release,
+    release: AnyRelease,
     outcomes: Sequence[str],
     on: Sequence[str],
     *,
@@ -52,12 +45,13 @@ def regress(
         raise ParameterError("Outcomes are different columns, at least one.")
     for name, place in zip(outcomes, places, strict=True):
         _check_outcome(release, name, place, terms)
-    noise = NoiseModel.of(release)
-    lifted = lift(release.matrix, noise, terms.places)
-    return Fits(tuple(_fit(release, place, terms, noise, lifted, about) for place in places))
+    blocks = [moments_of(release, np.append(terms.places, place), about) for place in places]
+    predictors = moments_of(release, terms.places, about)
+    found = zip(outcomes, blocks, strict=True)
+    return Fits(tuple(_fit(release, name, terms, predictors, block) for name, block in found))
 
 
-def _check_outcome(release: Release, name: str, place: int, terms: Terms) -> None:
+def _check_outcome(release: AnyRelease, name: str, place: int, terms: Terms) -> None:
     field_of = release.design.field_of
     if place in terms.places:
         raise ParameterError(f"{name!r} is the outcome, and cannot be a predictor as well.")
@@ -70,30 +64,26 @@ def _check_outcome(release: Release, name: str, place: int, terms: Terms) -> Non
 
 
 def _fit(
-    release: Release, place: int, terms: Terms, noise: NoiseModel, lifted: Lifted, about: str
+    release: AnyRelease, outcome: str, terms: Terms, predictors: Moments, block: Moments
 ) -> Fit:
-    block = np.append(terms.places, place)
-    scale, location = release.units.scale[block], release.location[block]
-    matrix = release.matrix[np.ix_(block, block)] * np.outer(scale, scale)
-    inverse = lifted.inverse / np.outer(scale[:-1], scale[:-1])
+    matrix, lifted, deviations = block.matrix, predictors.lifted, block.deviations
+    location = np.zeros(len(matrix)) if block.location is None else block.location
+    inverse = lifted.inverse
     slopes = inverse @ matrix[:-1, -1]
     weights = np.append(-slopes, 1.0)
-    errors = EntryCovariance(release, block, about)
     slope = _derivative(inverse, location[:-1])
-    covariance = slope @ errors.of_product(weights) @ slope.T
-    deviations = np.sqrt(noise.variances[block]) * scale
-    quality = _quality(matrix, weights, covariance[1:, 1:], lifted, errors, deviations)
-    quality = replace(quality, is_told=bool(stands_out(noise)[place]))
+    covariance = slope @ block.of_product(weights) @ slope.T
+    quality = _quality(matrix, weights, covariance[1:, 1:], lifted, block, deviations)
     covariance[1:, 1:] += _leaked(lifted, deviations)
-    involved = lifted.untold_share > _INVOLVED
+    involved = lifted.untold_share > INVOLVED
     return Fit(
         release=release,
-        outcome=release.columns[place],
+        outcome=outcome,
         terms=terms,
-        about=about,
+        about=block.about,
         coefficients=np.append(weights @ location, slopes),
         covariance=covariance,
-        told=np.append(not involved.any(), ~involved),
+        told=np.append(block.location is not None and not involved.any(), ~involved),
         deviations=deviations,
         quality=quality,
     )
@@ -128,7 +118,7 @@ def _quality(
     weights: Array,
     covariance: Array,
     lifted: Lifted,
-    errors: EntryCovariance,
+    block: Moments,
     deviations: Array,
 ) -> Quality:
     """Return how well these coefficients predict.
@@ -137,19 +127,18 @@ def _quality(
     normal equations and P the inverse, the residual variance seems to be smaller by 2 tr(PΩ) than
     what these very coefficients leave.
     """
-    scale = deviations[:-1] / lifted.deviations
-    block = lifted.covariance * np.outer(scale, scale)
-    spread = block @ covariance
+    spread = lifted.covariance @ covariance
     optimism = 2 * float(np.trace(spread))
     variance = max(float(matrix[-1, -1]), deviations[-1] ** 2 / 4)
     residual = float(weights @ matrix @ weights) + optimism
     left = min(max(residual / variance, 0.0), 1.0)
     moments = np.outer(weights, weights)
     moments[-1, -1] -= left
-    first = float(errors.variance(moments))
+    first = float(block.variance(moments))
     second = 8 * float(np.trace(spread @ spread))
     return Quality(
         r_squared=1 - left,
         r_squared_error=float(np.sqrt(first + second)) / variance,
         residual_variance=max(residual, 0.0),
+        is_told=bool(block.stands_out[-1]),
     )

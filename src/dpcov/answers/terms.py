@@ -17,7 +17,7 @@ from dpcov.columns.design import Design
 from dpcov.columns.stated import did_you_mean
 from dpcov.errors import ParameterError
 
-__all__ = ["Terms", "find_place", "read_terms"]
+__all__ = ["Terms", "find_name", "find_place", "read_columns", "read_terms"]
 
 Places = npt.NDArray[np.intp]
 
@@ -56,6 +56,14 @@ def find_place(design: Design, name: str) -> int:
     raise ParameterError(_unknown(design, name))
 
 
+def find_name(names: Sequence[str], name: str) -> int:
+    """Return the place of a name among those of an answer."""
+    if name not in names:
+        close = did_you_mean(name, names) if isinstance(name, str) else ""
+        raise ParameterError(f"There is no column {name!r} in this answer{close}.")
+    return list(names).index(name)
+
+
 def read_terms(
     design: Design, names: Sequence[str], *, references: Mapping[str, str] | None = None
 ) -> Terms:
@@ -81,6 +89,24 @@ def read_terms(
     _refuse_whole_groups(design, found)
     places = np.array([design.names.index(name) for name in found], dtype=np.intp)
     return Terms(tuple(found), places, compared)
+
+
+def read_columns(
+    design: Design,
+    names: Sequence[str] | None,
+    *,
+    fewest: int,
+    references: Mapping[str, str] | None = None,
+) -> Terms:
+    """Return the columns that are named, or all; refuse fewer than an answer needs."""
+    chosen = [field.name for field in design.fields] if names is None else names
+    terms = read_terms(design, chosen, references=references)
+    if len(terms.places) < fewest:
+        raise ParameterError(
+            f"This needs at least {fewest} columns, levels of categories counted without the one "
+            f"that they are compared with; got {len(terms.places)}."
+        )
+    return terms
 
 
 def _check_references(

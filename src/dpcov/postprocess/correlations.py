@@ -8,7 +8,7 @@ there too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -51,12 +51,15 @@ class CorrelationErrors:
 
     `sampling` is the variance that the choice of rows gives an unrelated pair, `noise` what
     privacy noise and clipping give the covariance in units of both standard deviations, and
-    `scale` a quarter of the relative variances of both variances, sampling left out.
+    `scale` a quarter of the relative variances of both variances, sampling left out. `cross` is
+    how far the errors of the covariance and of both variances go together: nothing, where
+    they are entries of a release.
     """
 
     sampling: Array
     noise: Array
     scale: Array
+    cross: Array | float = 0.0
 
     @classmethod
     def of(cls, noise: NoiseModel, rows: slice, columns: slice = slice(None)) -> CorrelationErrors:
@@ -86,7 +89,7 @@ class CorrelationErrors:
 
     def about_table(self) -> CorrelationErrors:
         """Return the errors about the table itself."""
-        return CorrelationErrors(np.zeros_like(self.sampling), self.noise, self.scale)
+        return replace(self, sampling=np.zeros_like(self.sampling))
 
     def variance(self, correlation: Array) -> Array:
         """Return the variance of a released correlation, if this were the true one.
@@ -95,7 +98,8 @@ class CorrelationErrors:
         Their privacy noise does not (delta method).
         """
         square = correlation**2
-        return np.asarray(self.sampling * (1 - square) ** 2 + self.noise + self.scale * square)
+        fixed = self.noise - self.cross * correlation + self.scale * square
+        return np.asarray(self.sampling * (1 - square) ** 2 + fixed)
 
     def interval(self, released: Array, width: float) -> tuple[Array, Array]:
         """Return the ends of intervals of so many standard errors, within ±1.
@@ -106,14 +110,16 @@ class CorrelationErrors:
         spread = width**2 * self.scale
         open_ended = spread >= 1  # variances within their noise: no correlation is excluded
         spread = np.where(open_ended, 0.0, spread)
+        shift = width**2 * self.cross / 2
         ends = []
         for sign in (-1.0, 1.0):
             end = released
             for _ in range(_STEPS):
                 # (r − ρ)² = z² v(ρ) is a quadratic equation but for the part of sampling.
                 rest = width**2 * (self.sampling * (1 - end**2) ** 2 + self.noise)
-                root = np.sqrt(spread * released**2 + (1 - spread) * rest)
-                end = np.clip((released + sign * root) / (1 - spread), -1.0, 1.0)
+                square = spread * released**2 + (1 - spread) * rest
+                root = np.sqrt(np.maximum(square - shift * (2 * released - shift), 0.0))
+                end = np.clip((released - shift + sign * root) / (1 - spread), -1.0, 1.0)
             ends.append(np.where(open_ended, sign, end))
         return ends[0], ends[1]
 

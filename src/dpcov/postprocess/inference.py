@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpcov.columns import Units
 from dpcov.detection import dense_detectable
 from dpcov.extras import load_pandas
-from dpcov.multiplicity import q_values, two_sided_cutoff
+from dpcov.multiplicity import q_values, q_values_of_two, two_sided_cutoff
 from dpcov.notebook import show
 from dpcov.parameters import check_number
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
@@ -217,13 +217,9 @@ def _q_values(noise: NoiseModel, first: Places, second: Places, sizes: Array) ->
         return q_values(sizes, n_tests=noise.n_pairs)
     with_level = noise.is_level[first] | noise.is_level[second]
     of_numbers = noise.n_number_pairs
-    result = np.empty_like(sizes)
-    for chosen, n_tests in (
-        (~with_level, of_numbers),
-        (with_level, noise.n_pairs - of_numbers),
-    ):
-        result[chosen] = q_values(sizes[chosen], n_tests=n_tests)
-    return result
+    return q_values_of_two(
+        sizes, with_level, n_first=of_numbers, n_second=noise.n_pairs - of_numbers
+    )
 
 
 def _candidates(matrix: Array, noise: NoiseModel, cutoff: float) -> tuple[Places, Places, Array]:

@@ -18,10 +18,10 @@ from dpcov.errors import NothingDetectableWarning
 from dpcov.multiplicity import count_pairs, q_values
 from dpcov.parameters import check_choice, check_number
 from dpcov.postprocess.correlations import Released, is_told
-from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.postprocess.eigenvalues import eigenvalues_by_component
 from dpcov.postprocess.face import Chosen, CovarianceEstimate
 from dpcov.postprocess.inference import Listed, interval_width
+from dpcov.postprocess.pairs_deviations import own_deviations, relative_deviation_errors
 from dpcov.postprocess.pairs_matrix import correlation_matrix
 from dpcov.postprocess.psd import METHODS
 from dpcov.postprocess.sign_correlations import (
@@ -111,7 +111,7 @@ class PairsEstimate(CovarianceEstimate):
     @property
     def released_deviations(self) -> Array:
         """Those that were released or stated; ones for correlations."""
-        return _deviations(self.release)
+        return own_deviations(self.release)
 
     @cached_property
     def kept_correlations(self) -> csr_array:
@@ -264,7 +264,7 @@ class PairsEstimate(CovarianceEstimate):
         sizes, surest = _test(self._signs, len(self.columns))
         order = np.argsort(-sizes, kind="stable")
         chosen = order[surest[order] <= fdr]
-        deviation = _deviations(self.release)
+        deviation = own_deviations(self.release)
         first, second = self.release.pairs[chosen].astype(np.intp).T
         scale = deviation[first] * deviation[second]
         correlation = self.pair_correlation[chosen]
@@ -278,17 +278,7 @@ class PairsEstimate(CovarianceEstimate):
     @property
     def relative_deviation_errors(self) -> Array:
         """The standard error of each column's standard deviation, as a share of it."""
-        released = self.release.variances
-        if released is None or released.noise_scale == 0:
-            return np.zeros(len(self.columns))
-        variances = _variances(self.release)
-        error = diagonal_variance(
-            variances,
-            noise=released.noise_scale**2,
-            sampling=1 / self.release.n_terms,
-            mean_noise=released.noise_of_means,
-        )
-        return np.sqrt(error) / (2 * variances)
+        return relative_deviation_errors(self.release)
 
     def __repr__(self) -> str:
         units = ", correlations only" if self.release.variances is None else ""
@@ -308,7 +298,7 @@ def estimate_pairs(
     _, surest = _test(signs, release.n_columns)
     kept = surest <= fdr
     correlation = correlation_matrix(release, signs, kept, psd)
-    deviation = _deviations(release)
+    deviation = own_deviations(release)
     entries = correlation.tocoo()
     entries.data *= deviation[entries.row] * deviation[entries.col]
     if detectable_correlation(release) > 1:
@@ -328,24 +318,3 @@ def _test(signs: SignCorrelations, n_columns: int) -> tuple[Array, Array]:
     """Return sizes in sd and q-values of the released pairs among all pairs of columns."""
     sizes = np.abs(signs.values) / signs.null_sd
     return sizes, q_values(sizes, n_tests=count_pairs(n_columns))
-
-
-def _deviations(release: PairsRelease) -> Array:
-    """Return standard deviations in the columns' own units, or ones."""
-    deviation = np.sqrt(_variances(release))
-    return deviation if release.variances is None else deviation * release.units.scale
-
-
-def _variances(release: PairsRelease) -> Array:
-    """Return positive variances in working units: public ones, shrunk noisy ones, or ones."""
-    released = release.variances
-    if released is None:
-        return np.ones(release.n_columns)
-    if released.noise_scale == 0:
-        return released.values
-    return shrink_diagonal(
-        released.values,
-        noise=released.noise_scale**2,
-        sampling=1 / release.n_terms,
-        mean_noise=released.noise_of_means,
-    )

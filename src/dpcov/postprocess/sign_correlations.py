@@ -32,14 +32,16 @@ Integers = npt.NDArray[np.int64]
 class SignCorrelations:
     """The noisy correlation of the signs of each released pair, which noise may lead beyond ±1.
 
-    `sd` is its standard error, `null_sd` the one it would have if the columns were unrelated.
-    `few` counts the columns of a pair that are seen to have few values.
+    `sd` is its standard error, `null_sd` the one it would have if the columns were unrelated, and
+    `noise_sd` its part without that of sampling. `few` counts the columns of a pair that are seen
+    to have few values.
     """
 
     values: Array
     sd: Array
     null_sd: Array
     few: Integers
+    noise_sd: Array
 
     def correlations(self, signs: Array) -> Array:
         """Return the correlation of each pair, if that of its signs were this.
@@ -85,7 +87,11 @@ def sign_correlations(release: PairsRelease) -> SignCorrelations:
         sampling = (1 - inside**2) / n_terms
         none = np.zeros(len(co_movement), dtype=np.int64)
         return SignCorrelations(
-            co_movement, np.sqrt(sampling + noise), np.sqrt(1 / n_terms + noise), none
+            co_movement,
+            np.sqrt(sampling + noise),
+            np.sqrt(1 / n_terms + noise),
+            none,
+            np.sqrt(noise),
         )
     means, error = release.mean_signs.values, release.mean_signs.noise_scale
     variance = _variances(release.mean_signs)
@@ -104,6 +110,7 @@ def sign_correlations(release: PairsRelease) -> SignCorrelations:
         np.sqrt((sampling + left) / (a * b) + of_scale),
         np.sqrt((unrelated + left) / (a * b)),
         _have_few_values(release, release.mean_signs)[release.pairs.T].sum(axis=0),
+        np.sqrt(left / (a * b) + of_scale),
     )
 
 

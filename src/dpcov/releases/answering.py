@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from dpcov.answers.entry_covariance import EntryCovariance
     from dpcov.answers.fit import Fit, Fits
-    from dpcov.releases.release import Release
+    from dpcov.answers.partials import PartialCorrelations
+    from dpcov.releases import AnyRelease
 
 __all__ = ["Answering"]
 
 
 class Answering:
-    """Answers of a release of all second moments."""
+    """Answers of a release of all second moments.
+
+    One of the strongest pairs has them for columns of which all pairs were released, or says why
+    it has not.
+    """
 
     def regress(
         self,
@@ -74,7 +79,7 @@ class Answering:
 
         several = not isinstance(outcome, str)
         names = list(outcome) if several else [cast(str, outcome)]
-        fits = regress(cast("Release", self), names, on, about=about, references=references)
+        fits = regress(cast("AnyRelease", self), names, on, about=about, references=references)
         found: Fit | Fits = fits if several else fits.fits[0]
         return found
 
@@ -108,4 +113,61 @@ class Answering:
         """
         from dpcov.answers.entry_covariance import entry_covariance
 
-        return entry_covariance(cast("Release", self), columns, about=about)
+        return entry_covariance(cast("AnyRelease", self), columns, about=about)
+
+    def partial_correlations(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        about: str = "population",
+        confidence: float = 0.95,
+        references: Mapping[str, str] | None = None,
+    ) -> PartialCorrelations:
+        """Return how every two columns go together, given all others. Costs no privacy.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Of which columns, and given which: numbers, levels (``sex=f``), or categories as a
+            whole, whose levels are then compared with one of them. At least three; all columns,
+            if not stated. A release of the strongest pairs must have all pairs of them.
+        about : {"population", "table"}
+            Of whom errors are. ``"population"``: the people of whom the rows are a random sample,
+            for rows that are about Gaussian. ``"table"``: these very rows, whose cells are limited
+            as `Release.limits` says, whatever their law.
+        confidence : float, default 0.95
+            The probability that an interval covers its partial correlation.
+        references : mapping, optional
+            For categories that are named as a whole, with which level the others are compared:
+            the first, if not stated.
+
+        Returns
+        -------
+        PartialCorrelations
+            With errors that count privacy noise, intervals within ±1, and `edges`: which pairs
+            are related given all others, at a false discovery rate.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> rng = np.random.default_rng(0)
+        >>> age, luck, other = rng.normal(size=(3, 50_000))
+        >>> income = age + luck
+        >>> table = pd.DataFrame({"age": age, "income": income, "rent": income + other})
+        >>> found = dpcov.release(table, epsilon=1, delta=1e-6, seed=0).partial_correlations()
+        >>> found
+        PartialCorrelations(3 pairs of 3 columns)
+        >>> [(edge.first, edge.second) for edge in found.edges(fdr=1e-6)]
+        [('age', 'income'), ('income', 'rent')]
+        >>> bool(found["age", "rent"].low < 0 < found["age", "rent"].high)
+        True
+        """
+        from dpcov.answers.partial_correlation import partial_correlations
+
+        return partial_correlations(
+            cast("AnyRelease", self),
+            columns,
+            about=about,
+            confidence=confidence,
+            references=references,
+        )

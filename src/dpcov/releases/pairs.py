@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.design import Design
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Event, Neighbors
+from dpcov.releases.answering import Answering
 from dpcov.releases.published import (
     ROUNDED_GAUSSIAN,
     NoiseFact,
@@ -159,7 +161,7 @@ class MeanSigns:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PairsRelease(Published):
+class PairsRelease(Published, Answering):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
 
     Made by `dpcov.release_pairs`, or read back by `Release.load`.
@@ -235,6 +237,11 @@ replace-one neighbors)
         if not inside.all() or (np.diff(first * size + second) <= 0).any():
             raise ParameterError("pairs must be distinct pairs of columns in rising order.")
         check_sizes("co-movements", values)
+
+    @cached_property
+    def design(self) -> Design:
+        """Which working columns there are: the columns themselves."""
+        return Design.numbers_of(self.columns)
 
     @property
     def location(self) -> npt.NDArray[np.float64]:

@@ -1,0 +1,86 @@
+"""Partial correlations in words: the pairs that are related, and what to know of them.
+
+Owns these texts. Terminal, notebook and files show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dpcov.answers.partials import PartialCorrelation, PartialCorrelations
+from dpcov.answers.text_table import align
+from dpcov.digits import correlation_text, interval_text, name_some, percent, probability_text
+from dpcov.postprocess.pairs_table import TOO_NOISY
+from dpcov.releases import PairsRelease
+
+__all__ = ["HEADING", "lines_of", "sentences", "summarize"]
+
+HEADING = ("column", "column", "partial correlation", "interval", "p", "q-value")
+_SHOWN = 20
+
+
+def summarize(found: PartialCorrelations, fdr: float) -> str:
+    """Return partial correlations as a text."""
+    edges = found.edges(fdr)
+    parts = [f"Partial correlations of {len(found.columns):,} columns, each given all others"]
+    if len(edges):
+        parts += ["", align(HEADING, lines_of(list(edges)[:_SHOWN]))]
+        parts += [f"… and {len(edges) - _SHOWN:,} more"] if len(edges) > _SHOWN else []
+    return "\n".join([*parts, "", *sentences(found, fdr)])
+
+
+def lines_of(edges: Iterable[PartialCorrelation]) -> list[list[str]]:
+    """Return the lines of a table of some pairs."""
+    return [
+        [
+            edge.first,
+            edge.second,
+            correlation_text(edge.value, edge.high - edge.low) if edge.told else TOO_NOISY,
+            interval_text(edge.low, edge.high) if edge.told else "",
+            probability_text(edge.p_value),
+            probability_text(edge.q_value),
+        ]
+        for edge in edges
+    ]
+
+
+def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
+    """Return what to know of them."""
+    related = len(found.edges(fdr))
+    said = [
+        f"{related:,} of {len(found):,} pairs are related given all other columns, at a false "
+        f"discovery rate of {percent(fdr)}.",
+        _whom(found),
+    ]
+    untold = [
+        name for name, told in zip(found.columns, found.told_columns, strict=True) if not told
+    ]
+    if untold:
+        said.append(
+            f"The noise does not let tell {name_some(untold)} from other columns: partial "
+            "correlations with them cannot be told. Fewer columns would help."
+        )
+    wide = _wide(found)
+    if wide:
+        said.append(f"{wide:,} other pairs are {TOO_NOISY}.")
+    if found.terms.references:
+        compared = (f"{level!r} of {name}" for name, level in found.terms.references.items())
+        said.append(f"Levels are compared with {name_some(compared)}.")
+    if isinstance(found.release, PairsRelease):
+        said.append("Correlations come from the signs of cells, as for Gaussian rows.")
+    elif found.release.limits is not None:
+        said.append("Cells beyond the published limits count as if they were at the limit.")
+    return said
+
+
+def _wide(found: PartialCorrelations) -> int:
+    known = found.told_columns[found.first] & found.told_columns[found.second]
+    return int((known & ~found.told).sum())
+
+
+def _whom(found: PartialCorrelations) -> str:
+    rows = f"{found.release.n_rows:,} rows"
+    ends = f"Intervals hold with {percent(found.confidence)}"
+    if found.about == "table":
+        return f"{rows}. {ends}, and are about these very rows: privacy noise alone is counted."
+    return f"{rows}. {ends}: privacy noise and, as for Gaussian rows, sampling are counted."
