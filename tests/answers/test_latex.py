@@ -92,6 +92,7 @@ def test_no_name_breaks_the_table():
     text = text_of(odd_release())
     lines = lines_of(text)
     assert len(lines) == 14
+    assert r"very long\ldots{}" in lines[9][0]
     plain = re.sub(r"\\textbackslash\{\}|\\[&%$#_{}]", "", text)
     assert plain.count("{") == plain.count("}")
     assert {len(re.split(r"(?<!\\)&", " & ".join(line))) for line in lines} == {16}

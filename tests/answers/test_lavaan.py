@@ -79,8 +79,10 @@ def estimates(folders, place):
           sink(nullfile()); source(file.path(name, "model.R")); sink()
           found <- parameterEstimates(fit)
           found$release <- name
+          by <- function(names) ifelse(names %in% names(unit), unit[names], 1)
+          found$unit <- by(found$lhs) * by(found$rhs)
           found$chisq <- fitMeasures(fit, "chisq")[[1]]
-          all <- rbind(all, found[c("release", "lhs", "op", "rhs", "est", "se", "chisq")])
+          all <- rbind(all, found[c("release", "lhs", "op", "rhs", "est", "se", "chisq", "unit")])
         }}
         write.csv(all, "estimates.csv", row.names = FALSE)
         """,
@@ -220,9 +222,53 @@ def test_the_placeholder_runs_and_gives_the_moments_back(make, tmp_path):
     scale = release.units.scale[place]
     row = found[(found.op == "~~") & (found.lhs == names.variable[0])]
     row = row[row.rhs == names.variable[1]].iloc[0]
-    assert row.est == pytest.approx(release.matrix[tuple(place)] * scale.prod(), rel=1e-4, abs=1e-6)
+    released = release.matrix[tuple(place)] * scale.prod()
+    assert row.est * row.unit == pytest.approx(released, rel=1e-4, abs=1e-6)
     errors = release.entry_covariance([first, second]).matrix()
-    assert row.se == pytest.approx(np.sqrt(errors[1, 1]), rel=2e-3)  # lavaan divides by n − 1
+    assert row.se * row.unit == pytest.approx(
+        np.sqrt(errors[1, 1]), rel=2e-3
+    )  # lavaan divides by n − 1
+
+
+def far_units(seed=0):
+    """Return a release of columns whose units would make lavaan fail: years, and large sums."""
+    rng = np.random.default_rng(seed)
+    year = np.round(rng.uniform(1990, 2020, 20_000))
+    income = 1e7 * (1 + 0.02 * (year - 2005)) + rng.normal(0, 4e6, 20_000)
+    share = 0.01 + 2e-10 * income + rng.normal(0, 1e-3, 20_000)
+    table = pd.DataFrame({"share": share, "year": year, "income": income})
+    return dpcov.release(table, epsilon=1, delta=1e-6, seed=seed)
+
+
+def test_columns_of_very_different_units_have_slopes_and_errors(tmp_path):
+    release = far_units()
+    out = dpcov.answers.export(release, "lavaan", tmp_path / "model")
+    state_model(out, "share ~ year + income")
+    found = estimates([out], tmp_path)
+    text = run_r('source("model/model.R"); cat("\\nUNIT", format(unit, digits = 15))', tmp_path)
+    assert "(year - 200" in text
+    unit = dict(zip(release.columns, map(float, text.split("UNIT")[1].split()), strict=True))
+    slopes = found[found.op == "~"].set_index("rhs")
+    fit = release.regress("share", on=["year", "income"])
+    for name, slope, error in zip(
+        fit.names[1:], fit.coefficients[1:], fit.standard_errors[1:], strict=True
+    ):
+        per = unit["share"] / unit[name]
+        assert slopes.est[name] * per == pytest.approx(slope, abs=0.2 * error)
+        assert slopes.se[name] * per == pytest.approx(error, rel=0.05)
+
+
+def test_columns_that_cannot_be_told_apart_are_warned_of(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(4_000, 4))
+    rows[:, 1] = rows[:, 0] + 0.02 * rows[:, 1]
+    release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=5, seed=0)
+    for name, model in (("both", "x2 ~ x0 + x1"), ("one", "x2 ~ x0 + x3")):
+        out = dpcov.answers.export(release, "lavaan", tmp_path / name)
+        state_model(out, model)
+        done = subprocess.run(
+            [R, "--vanilla", out / "model.R"], capture_output=True, text=True, check=True
+        )
+        assert ("does not let tell these columns apart: x0, x1" in done.stderr) is (name == "both")
 
 
 def test_the_other_way_by_maximum_likelihood_counts_noise_too(tmp_path):

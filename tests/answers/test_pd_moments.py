@@ -34,7 +34,7 @@ def test_a_matrix_that_has_an_inverse_is_the_released_one():
     np.testing.assert_array_equal(moments.covariance, own(release))
     np.testing.assert_array_equal(moments.mean, release.location)
     assert moments.moved == 0
-    assert "the released one" in moments.sentence
+    assert "the released one" in moments.sentences[0]
 
 
 def test_a_matrix_that_has_none_gets_one_and_hardly_moves():
@@ -43,8 +43,18 @@ def test_a_matrix_that_has_none_gets_one_and_hardly_moves():
     moments = moments_of(ask(release, None))
     assert np.linalg.eigvalsh(moments.correlation)[0] > 0
     assert 0 < moments.moved < 3
-    assert "nearest that has one" in moments.sentence
+    assert "nearest that has one" in moments.sentences[0]
     assert not (moments.covariance == 0).any()
+
+
+def test_columns_that_noise_does_not_let_tell_apart_are_named():
+    rows = np.random.default_rng(0).normal(size=(4_000, 4))
+    rows[:, 1] = rows[:, 0] + 0.02 * rows[:, 1]
+    release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=5, seed=0)
+    moments = moments_of(ask(release, None))
+    assert moments.untold == ("x0", "x1")
+    assert "apart: x0, x1. Do not rely on slopes" in moments.sentences[1]
+    assert moments_of(ask(release, ["x1", "x2", "x3"])).untold == ()
 
 
 def test_a_part_of_the_columns_is_in_the_order_in_which_they_are_named():

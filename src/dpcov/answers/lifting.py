@@ -16,7 +16,10 @@ import numpy.typing as npt
 from dpcov.postprocess.correlations import CorrelationErrors
 from dpcov.postprocess.noise_model import NoiseModel
 
-__all__ = ["Lifted", "lift"]
+__all__ = ["UNTOLD_SHARE", "Lifted", "lift"]
+
+UNTOLD_SHARE = 0.05
+"""A column cannot be told from others if so much of it lies in directions that are untold."""
 
 _TOLD = 4.0
 """A direction is told from none if its eigenvalue is so many sd of its noise above zero."""

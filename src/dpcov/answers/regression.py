@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.fit import Fit, Fits, Quality
-from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.lifting import UNTOLD_SHARE, Lifted, lift
 from dpcov.answers.terms import Terms, find_place, read_terms
 from dpcov.errors import ParameterError
 from dpcov.postprocess.joint import check_about
@@ -25,9 +25,6 @@ __all__ = ["regress"]
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
-
-_INVOLVED = 0.05
-"""A predictor cannot be told from others if so much of it lies in directions that are untold."""
 
 
 def regress(
@@ -83,7 +80,7 @@ def _fit(
     deviations = np.sqrt(noise.variances[block]) * scale
     quality = _quality(matrix, weights, covariance[1:, 1:], lifted, errors, deviations)
     covariance[1:, 1:] += _leaked(lifted, deviations)
-    involved = lifted.untold_share > _INVOLVED
+    involved = lifted.untold_share > UNTOLD_SHARE
     return Fit(
         release=release,
         outcome=release.columns[place],

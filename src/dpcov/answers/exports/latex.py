@@ -21,6 +21,7 @@ __all__ = ["escape", "write_latex"]
 
 _MOST_COLUMNS = 40
 _MOST_PAIRS = 60
+_LONGEST_NAME = 40
 _WIDE = 10  # a table of more columns does not fit an upright page
 _WRITTEN = {
     "\\": r"\textbackslash{}",
@@ -35,6 +36,7 @@ _WRITTEN = {
     "-": "{-}",
     "[": "{[}",
     "]": "{]}",
+    "…": r"\ldots{}",
     "ε": r"$\varepsilon$",
     "δ": r"$\delta$",
     **{each: f"\\{each}" for each in "&%$#_{}"},
@@ -84,7 +86,7 @@ def _correlations(table: CorrelationTable) -> Iterator[str]:
         cells = [_cell(table, row, column) for column in range(row)]
         cells += [""] * (size - 1 - row)
         yield (
-            " & ".join([f"{row + 1}. {escape(name)}", means[row], deviations[row], *cells]) + r" \\"
+            " & ".join([f"{row + 1}. {_name(name)}", means[row], deviations[row], *cells]) + r" \\"
         )
     yield from _end(table.notes)
 
@@ -108,7 +110,7 @@ def _pairs(table: CorrelationTable) -> Iterator[str]:
     yield r"First & Second & $r$ & 95~\% interval & $q$ \\"
     yield r"\midrule"
     for at in range(shown):
-        both = [escape(names[place]) for place in (pairs.first[at], pairs.second[at])]
+        both = [_name(names[place]) for place in (pairs.first[at], pairs.second[at])]
         low, high = (without_zero(float(end[at])) for end in (pairs.low, pairs.high))
         q_value = float(pairs.q_value[at])
         value = f"${without_zero(float(pairs.released[at]))}${_raised(stars(q_value))}"
@@ -118,6 +120,11 @@ def _pairs(table: CorrelationTable) -> Iterator[str]:
     left = len(pairs) - shown
     more = [f"The surest {shown} of {len(pairs):,} pairs."] if left else []
     yield from _end([*more, *table.notes])
+
+
+def _name(name: str) -> str:
+    """Return a name, no longer than a table has room for."""
+    return escape(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…")
 
 
 def _begin(caption: str, columns: str) -> list[str]:

@@ -33,11 +33,12 @@ def write_lavaan(asked: Asked) -> dict[str, bytes]:
     if has_errors:
         errors = moments.n_rows * errors_of_moments(asked, means=has_mean)
         written["nacov.csv"] = matrix_csv(_stacked(variables, has_mean), errors)
-    about = [*asked.sentences, moments.sentence, _errors_in_words(has_errors)]
+    about = [*asked.sentences, *moments.sentences, _errors_in_words(has_errors)]
     parts = {
         "ABOUT": comments("#", about),
         "ROWS": str(moments.n_rows),
         "MOST": str(MOST_COLUMNS),
+        "UNTOLD": f"c({', '.join(map(repr, moments.untold))})",
         "PLACEHOLDER": _placeholder(variables[:_SHOWN]),
         "EXAMPLE": comments("#", three_factors(variables)),
     }

@@ -33,7 +33,7 @@ def write_metasem(asked: Asked) -> dict[str, bytes]:
         )
     about = [
         *asked.sentences,
-        moments.sentence,
+        *moments.sentences,
         "Errors are those of the release: privacy noise, clipping, and sampling of rows that are "
         "about Gaussian.",
     ]

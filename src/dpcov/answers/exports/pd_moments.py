@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.exports.asked import Asked
+from dpcov.answers.lifting import UNTOLD_SHARE, lift
 from dpcov.postprocess.correlations import variances_of_correlations
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.postprocess.psd import repair
@@ -29,13 +30,15 @@ class Moments:
     """Positive definite moments of some columns, in their own units.
 
     `n_rows` is of rows of equal weight; `moved` says how far correlations were moved at most, in
-    standard errors: 0, if they are those of the release.
+    standard errors: 0, if they are those of the release. `untold` are those columns, by their
+    legal names, that noise does not let tell apart.
     """
 
     covariance: Array
     mean: Array | None
     n_rows: int
     moved: float
+    untold: tuple[str, ...]
 
     @property
     def deviations(self) -> Array:
@@ -50,12 +53,23 @@ class Moments:
         return np.asarray(result)
 
     @property
-    def sentence(self) -> str:
-        """What they are."""
+    def sentences(self) -> list[str]:
+        """What they are, and what they do not tell."""
+        if not self.untold:
+            return [self._which]
+        return [
+            self._which,
+            f"The noise does not let tell these columns apart: {', '.join(self.untold)}. Do not "
+            "rely on slopes on several of them, nor on their errors, which are too small; leave "
+            "some of them out.",
+        ]
+
+    @property
+    def _which(self) -> str:
         if not self.moved:
             return (
-                "The matrix is the released one: nothing was set to zero or shrunk, "
-                "which would bias a model."
+                "The matrix is the released one: nothing was set to zero or shrunk, which would "
+                "bias a model."
             )
         return (
             "Noise left the released matrix without an inverse: it is the nearest that has one. "
@@ -83,11 +97,16 @@ def moments_of(asked: Asked) -> Moments:
             np.fill_diagonal(errors, np.inf)
             moved, part = float(np.max(np.abs(change) / errors)), repaired
     scale = release.units.scale[places]
+    lifted = lift(release.matrix, noise, places)
+    involved = lifted.untold_share > UNTOLD_SHARE
     return Moments(
         covariance=part * np.outer(scale, scale),
         mean=release.location[places] if release.has_mean else None,
         n_rows=round(release.n_terms),
         moved=moved,
+        untold=tuple(
+            name for name, is_one in zip(asked.variables, involved, strict=True) if is_one
+        ),
     )
 
 

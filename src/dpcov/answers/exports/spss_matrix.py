@@ -32,7 +32,7 @@ def write_spss_matrix(asked: Asked) -> dict[str, bytes]:
     rows += [("CORR", row[: place + 1]) for place, row in enumerate(moments.correlation.tolist())]
     said = [
         *asked.sentences,
-        moments.sentence,
+        *moments.sentences,
         "Errors that SPSS computes from N do not count privacy noise, and are too small",
     ]
     lines = [

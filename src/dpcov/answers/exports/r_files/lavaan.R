@@ -39,15 +39,28 @@ model <- '
 # '
 # ------------------------------------------------------------------------------------------------
 
-# Divide a variable by a number if lavaan says that variances differ too much, as in
-# unit["income"] <- 1000. Its estimates are then in thousands.
-unit <- setNames(rep(1, ncol(covariance)), colnames(covariance))
+# lavaan cannot invert what is made of very large and very small numbers. So each variable is
+# divided by a unit, which is 1, or a power of ten where its standard deviation is far from 1; and
+# counted from an origin, which is 0, or a round number where its mean is very far from 0.
+# Estimates are in these units. State others here: unit["income"] <- 1000
+deviation <- sqrt(diag(covariance))
+step <- 10^floor(log10(deviation))
+unit <- ifelse(deviation > 30 | deviation < 0.3, step, 1)
+origin <- 0 * deviation
+if (has_mean) origin <- ifelse(abs(average) > 30 * deviation, step * round(average / step), 0)
 
 # The columns of the model, in the order in which lavaan has them: it puts the covariances into
 # that order by their names, and takes NACOV as it comes.
 chosen <- lavNames(model, "ov")
 unknown <- setdiff(chosen, colnames(covariance))
 if (length(unknown)) stop("The matrix has no column ", unknown[1], ": see names.csv.")
+untold <- intersect(chosen, @UNTOLD@)
+if (length(untold) > 1) {
+  warning(
+    "The noise does not let tell these columns apart: ", paste(untold, collapse = ", "), ". Do ",
+    "not rely on slopes on several of them, nor on their errors, which are too small; leave some out."
+  )
+}
 lower <- lower.tri(diag(length(chosen)), diag = TRUE)
 per <- outer(unit[chosen], unit[chosen])
 # In nacov.csv the name that comes first in the matrix comes first.
@@ -57,7 +70,7 @@ stacked <- paste0(
   colnames(covariance)[outer(place, place, pmax)[lower]]
 )
 covariance <- covariance[chosen, chosen, drop = FALSE] / per
-if (has_mean) average <- average[chosen] / unit[chosen]
+if (has_mean) average <- (average[chosen] - origin[chosen]) / unit[chosen]
 
 if (has_nacov) {
   entries <- c(if (has_mean) paste0(chosen, "~1"), stacked)
@@ -99,6 +112,10 @@ if (has_nacov) {
 }
 
 stopifnot(identical(lavNames(fit, "ov"), chosen))
+other <- chosen[unit[chosen] != 1 | origin[chosen] != 0]
+if (length(other)) {
+  cat("Units:", paste0("(", other, " - ", origin[other], ") / ", unit[other], collapse = ", "), "\n")
+}
 print(summary(fit, standardized = TRUE, fit.measures = TRUE))
 
 # More of it:
