@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-postgres test-faults check docs format bench clean
+.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"
 	@echo "make test-postgres  test ledgers with a PostgreSQL of the system, which it starts and stops"
 	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
+	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
 	@echo "make check   lint, format, types, layers"
 	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
@@ -58,6 +59,10 @@ test-postgres: $(READY)
 
 test-faults: $(READY)
 	DPCOV_TEST_FAULTS=1 .ci/postgresql.sh $(BIN)/python -m pytest -s tests/ledger/test_faults.py
+
+# Debian: apt-get install --no-install-recommends r-base-core r-cran-lavaan pspp
+test-r: $(READY)
+	DPCOV_TEST_R=1 $(BIN)/python -m pytest -s tests/answers/test_lavaan.py tests/answers/test_spss_matrix.py
 
 check: $(READY)
 	$(BIN)/ruff check

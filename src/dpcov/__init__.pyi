@@ -1,3 +1,4 @@
+from . import answers as answers
 from . import errors as errors
 from . import local as local
 from . import norms as norms

@@ -1,4 +1,4 @@
-"""Answers from a release: regression, and how the errors of all of its entries go together.
+"""Answers from a release: regression, errors of all entries together, and exports.
 
 Costs no privacy; never sees raw rows. Every answer comes with its errors, which know how the
 errors of all entries of the release go together. Releases have them as methods.

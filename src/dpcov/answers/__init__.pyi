@@ -1,4 +1,5 @@
 from .entry_covariance import EntryCovariance as EntryCovariance
+from .exports.export import export as export
 from .fit import Fit as Fit
 from .fit import Fits as Fits
 from .fit import Quality as Quality

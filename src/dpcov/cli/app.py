@@ -10,6 +10,7 @@ import typer
 from dpcov.cli.columns import columns
 from dpcov.cli.demo import demo
 from dpcov.cli.estimate import estimate
+from dpcov.cli.export import export
 from dpcov.cli.folders import card, show, verify
 from dpcov.cli.ledger import ledger
 from dpcov.cli.local import local
@@ -52,7 +53,7 @@ Exit codes:
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Before any data": (plan, columns),
     "Spends privacy": (release, release_pairs),
-    "After a release, and free": (estimate, show, verify, card, sign, keygen),
+    "After a release, and free": (estimate, show, verify, card, export, sign, keygen),
     "To see it work": (demo, reproduce),
 }
 

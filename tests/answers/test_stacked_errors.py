@@ -1,0 +1,117 @@
+"""The covariance of all entries, in the order of lavaan and metaSEM."""
+
+import numpy as np
+import pytest
+
+import dpcov
+from answers.exported import three_factor_release, with_categories
+from dpcov.answers.exports.asked import ask
+from dpcov.answers.exports.pd_moments import moments_of
+from dpcov.answers.exports.stacked_errors import (
+    errors_of_correlations,
+    errors_of_moments,
+    lower_triangle,
+)
+
+TRUTH = np.array(
+    [[1.0, 0.5, 0.3, 0.0], [0.5, 1.0, 0.4, 0.2], [0.3, 0.4, 1.0, 0.1], [0, 0.2, 0.1, 1]]
+)
+N_ROWS = 4_000
+
+
+def drawn(seed):
+    rows = np.random.default_rng(seed).multivariate_normal(np.zeros(4), TRUTH, size=N_ROWS)
+    return dpcov.release(rows, epsilon=2, delta=1e-6, row_norm=7, seed=seed)
+
+
+def gaussian(truth):
+    """Return n times the covariance of the covariances of Gaussian rows, by its formula."""
+    rows, columns = lower_triangle(len(truth), diagonal=True)
+    first, second = truth[np.ix_(rows, rows)], truth[np.ix_(columns, columns)]
+    crossed = truth[np.ix_(rows, columns)]
+    return first * second + crossed * crossed.T
+
+
+def test_without_noise_it_is_that_of_gaussian_rows_and_means_come_first():
+    rows = np.random.default_rng(0).multivariate_normal(np.zeros(4), TRUTH, size=N_ROWS)
+    release = dpcov.release(rows, epsilon=1e5, delta=1e-6, row_norm=8, seed=0)
+    found = N_ROWS * errors_of_moments(ask(release, None), means=True)
+    np.testing.assert_allclose(found[:4, :4], release.matrix, atol=1e-3)
+    np.testing.assert_allclose(found[:4, 4:], 0, atol=1e-3)
+    np.testing.assert_allclose(found[4:, 4:], gaussian(release.matrix), atol=1e-3)
+
+
+def test_it_holds_the_numbers_of_the_entry_covariance():
+    release = with_categories()
+    asked = ask(release, ["income", "sex", "age"])
+    errors = release.entry_covariance(asked.names)
+    rows, columns = lower_triangle(4, diagonal=True)
+    expected = [(asked.names[j], asked.names[i]) for i, j in zip(rows, columns, strict=True)]
+    assert list(errors.pairs) == expected
+    np.testing.assert_allclose(errors_of_moments(asked, means=False), errors.matrix(), rtol=1e-10)
+
+
+def test_with_means_it_is_positive_definite_also_for_categories_and_gaps():
+    found = errors_of_moments(ask(with_categories(), None), means=True)
+    deviations = np.sqrt(found.diagonal())
+    assert np.linalg.eigvalsh(found / np.outer(deviations, deviations))[0] > 1e-8
+
+
+def squared_distances(stack, errors_of):
+    """Return the mean squared distance from the truth over releases, for each number stacked."""
+    found = []
+    for seed in range(60):
+        release = drawn(seed)
+        off = stack(release)
+        found.append(off @ np.linalg.solve(errors_of(release), off) / len(off))
+    return float(np.mean(found))
+
+
+def moments_off(release):
+    rows, columns = lower_triangle(4, diagonal=True)
+    return np.append(release.location, (release.matrix - TRUTH)[rows, columns])
+
+
+def correlations_off(release):
+    rows, columns = lower_triangle(4, diagonal=False)
+    moments = moments_of(ask(release, None))
+    return (moments.correlation - TRUTH)[rows, columns]
+
+
+# The mean of 60 chi-square values of 14 or 6 degrees, each over its degrees, is 1 with an sd of
+# 0.05 or 0.07; clipping is allowed for, so that it is less.
+
+
+def test_errors_of_moments_are_those_that_are_seen():
+    far = squared_distances(
+        moments_off, lambda release: errors_of_moments(ask(release, None), means=True)
+    )
+    assert 0.6 < far < 1.3
+
+
+def test_errors_of_correlations_are_those_that_are_seen():
+    far = squared_distances(
+        correlations_off,
+        lambda release: errors_of_correlations(ask(release, None), moments_of(ask(release, None))),
+    )
+    assert 0.6 < far < 1.4
+
+
+def test_errors_of_sampling_alone_would_be_too_small():
+    sampling = gaussian(TRUTH) / N_ROWS
+    far = squared_distances(lambda release: moments_off(release)[4:], lambda release: sampling)
+    assert far > 2
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_the_triangle_is_stacked_by_columns(diagonal):
+    square = np.arange(16).reshape(4, 4)
+    rows, columns = lower_triangle(4, diagonal=diagonal)
+    expected = [square[i, j] for j in range(4) for i in range(j + (not diagonal), 4)]
+    assert square[rows, columns].tolist() == expected
+
+
+def test_errors_of_nine_columns_are_quick_and_symmetric():
+    found = errors_of_moments(ask(three_factor_release(0), None), means=True)
+    assert found.shape == (54, 54)
+    np.testing.assert_array_equal(found, found.T)
