@@ -122,10 +122,14 @@ class Differences:
         return len(self.names)
 
     def __iter__(self) -> Iterator[Change]:
+        return self._lines(np.arange(len(self)))
+
+    def _lines(self, places: Places) -> Iterator[Change]:
         numbers = (self.before, self.after, self.difference, self.standard_error)
         ends = (self.low, self.high, self.q_value)
-        columns = [each.tolist() for each in (*numbers, *ends)]
-        return (Change(self.of, *line) for line in zip(self.names, *columns, strict=True))
+        columns = [each[places].tolist() for each in (*numbers, *ends)]
+        names = (self.names[place] for place in places.tolist())
+        return (Change(self.of, *line) for line in zip(names, *columns, strict=True))
 
     def changed(self, fdr: float = 0.1) -> Listing[Change]:
         """Return what changed, the surest first.
@@ -138,9 +142,8 @@ class Differences:
         fdr = check_number("fdr", fdr, low=0.0, high=1.0)
         size = np.abs(self.difference) / self.standard_error
         order = np.argsort(-size, kind="stable")
-        lines = list(self)
         chosen = order[(self.told & (self.q_value <= fdr))[order]]
-        return Listing(tuple(lines[place] for place in chosen.tolist()), Change._fields)
+        return Listing(tuple(self._lines(chosen)), Change._fields)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas data frame."""

@@ -38,7 +38,11 @@ def align(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     age
          -3
     """
-    widths = [max(map(len, cells)) for cells in zip(heading, *lines, strict=True)]
+    titles = [[title] for title in heading]
+    widths = _widths(titles, lines)
+    if sum(widths) + 2 * (len(widths) - 1) > _WIDEST:
+        titles = [title.split(" ") for title in heading]
+        widths = _widths(titles, lines)
     room = _WIDEST - sum(widths[1:]) - 2 * (len(widths) - 1)
     if room < 0:
         return "\n".join(_listed(heading, lines))
@@ -49,19 +53,30 @@ def align(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
         room = room if longest <= room else 0
         names = [_wrapped(line[0], room) for line in lines]
         widths[0] = max(len(part) for parts in names for part in parts) if room else 0
-    text = [_joined(heading, widths), _joined([_rule(width) for width in widths], widths)]
+    text = [_joined(line, widths) for line in _from_below(titles)]
+    text.append(_joined(["-" * width for width in widths], widths))
     for parts, line in zip(names, lines, strict=True):
         text += [*parts[:-1], _joined([parts[-1], *line[1:]], widths)]
     return "\n".join(text)
 
 
-def _rule(width: int) -> str:
-    return "-" * width
+def _widths(titles: Sequence[Sequence[str]], lines: Sequence[Sequence[str]]) -> list[int]:
+    cells = zip(*lines, strict=True) if lines else [()] * len(titles)
+    return [max(map(len, [*title, *each])) for title, each in zip(titles, cells, strict=True)]
+
+
+def _from_below(titles: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the lines of a heading whose titles all end in the last one."""
+    height = max(map(len, titles))
+    filled = [[""] * (height - len(title)) + list(title) for title in titles]
+    return [list(line) for line in zip(*filled, strict=True)]
 
 
 def _wrapped(name: str, room: int) -> list[str]:
     """Return the lines of a name: as many as it needs, or one, with its numbers in the next."""
-    return wrap(name, room, subsequent_indent="  ") or [""] if room else [name.rstrip(), ""]
+    if not room:
+        return [name.rstrip(), ""]
+    return wrap(name, room, subsequent_indent="  ", break_on_hyphens=False) or [""]
 
 
 def _listed(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from dpcov.cli.answers import components, factors, partial, regress, reliability
 from dpcov.cli.columns import columns
+from dpcov.cli.comparing import compare
 from dpcov.cli.demo import demo
 from dpcov.cli.estimate import estimate
+from dpcov.cli.exporting import export
 from dpcov.cli.folders import card, show, verify
 from dpcov.cli.ledger import ledger
 from dpcov.cli.local import local
@@ -52,7 +55,21 @@ Exit codes:
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Before any data": (plan, columns),
     "Spends privacy": (release, release_pairs),
-    "After a release, and free": (estimate, show, verify, card, sign, keygen),
+    "After a release, and free": (
+        estimate,
+        show,
+        regress,
+        partial,
+        components,
+        factors,
+        reliability,
+        compare,
+        export,
+        verify,
+        card,
+        sign,
+        keygen,
+    ),
     "To see it work": (demo, reproduce),
 }
 
