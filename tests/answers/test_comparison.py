@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from answers import waves
-from dpcov.answers import comparability, moments
+from dpcov.answers import comparability, compared
 from dpcov.answers.comparison import TABLES
 from dpcov.errors import ParameterError
 
@@ -59,13 +59,13 @@ def coverage(changed):
 
 def without_noise(monkeypatch):
     """Plant a bug: errors that know nothing of privacy."""
-    plain = moments.NoiseModel.of
+    plain = compared.NoiseModel.of
 
     def blind(release):
         nothing = {"off_diagonal": 0.0, "diagonal": 0.0, "released_mean_noise": 0.0}
         return replace(plain(release), mean_noise=0.0, **nothing)
 
-    monkeypatch.setattr(moments.NoiseModel, "of", blind)
+    monkeypatch.setattr(compared.NoiseModel, "of", blind)
 
 
 @pytest.mark.parametrize("changed", [False, True])

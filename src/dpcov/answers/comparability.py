@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.answers.compared import Compared
 from dpcov.answers.limit_effects import LimitEffects, limit_effects
-from dpcov.answers.moments import Moments
 from dpcov.columns.design import Design
 from dpcov.columns.missing import Missing
 from dpcov.columns.stated import did_you_mean
@@ -52,7 +52,7 @@ class Shared:
     ----------
     columns : tuple of str
         The names of their values: of numbers, and column=level for categories.
-    first, second : Moments
+    first, second : Compared
         Their numbers in both releases, in this order.
     is_number : ndarray of bool
         Which are numbers, and not levels.
@@ -67,8 +67,8 @@ class Shared:
     """
 
     columns: tuple[str, ...]
-    first: Moments
-    second: Moments
+    first: Compared
+    second: Compared
     is_number: Mask
     field_of: Places
     limits: LimitEffects
@@ -92,13 +92,13 @@ def share_columns(
     if not names:
         reason = left_out[0].in_words if left_out else "No column has the same name in both."
         raise ParameterError(f"There is nothing to compare. {reason}")
-    one, two = (Moments.of(each, _places(each.design, names), about) for each in (first, other))
+    one, two = (Compared.of(each, _places(each.design, names), about) for each in (first, other))
     effects = limit_effects(one, two)
     left_out += _limited(first.design, one.places, effects)
     keep = np.flatnonzero(~effects.forbid)
     if not len(keep):
         raise ParameterError(f"There is nothing to compare. {left_out[-1].in_words}")
-    one, two = (Moments(each.release, each.places[keep], each.noise) for each in (one, two))
+    one, two = (Compared(each.release, each.places[keep], each.noise) for each in (one, two))
     effects = limit_effects(one, two)
     is_number = first.design.is_number[one.places]
     return Shared(
@@ -113,9 +113,9 @@ def share_columns(
     )
 
 
-def _check_releases(first: Release, second: object) -> Release:
+def _check_releases(first: object, second: object) -> Release:
     """Refuse what cannot be compared as a whole."""
-    if not isinstance(second, Release):
+    if not (isinstance(first, Release) and isinstance(second, Release)):
         raise ParameterError(
             "A release is compared with another one of all second moments, as dpcov.release makes "
             "it. Of the strongest pairs, dpcov.plot.compare shows correlations that differ."
@@ -205,7 +205,7 @@ def _limited(design: Design, places: Places, effects: LimitEffects) -> Iterator[
         )
 
 
-def _notes(first: Moments, second: Moments, is_number: Mask) -> Iterator[str]:
+def _notes(first: Compared, second: Compared, is_number: Mask) -> Iterator[str]:
     releases = first.release, second.release
     rehearsed = [word for word, each in zip(_ORDER, releases, strict=True) if each.simulated]
     if rehearsed:

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.comparability import LeftOut, Shared, share_columns
+from dpcov.answers.compared import WithErrors
 from dpcov.answers.differences import Change, Differences, correlation_differences, differ
 from dpcov.answers.fit import Fit
-from dpcov.answers.moments import Numbers
 from dpcov.answers.regression import regress
 from dpcov.errors import ParameterError
 from dpcov.notebook import show
@@ -161,7 +161,7 @@ class Comparison:
         unknown = {outcome, *fits[0].predictors} - set(self.columns)
         if unknown:
             raise ParameterError(f"{min(unknown)!r} is not among the columns that are compared.")
-        one, other = (Numbers(fit.coefficients, fit.standard_errors, fit.told) for fit in fits)
+        one, other = (WithErrors(fit.coefficients, fit.standard_errors, fit.told) for fit in fits)
         names = tuple((name,) for name in fits[0].names)
         limits = self._limits_of_slopes(fits)
         return differ("coefficients", names, one, other, self.confidence, more=limits)
@@ -270,5 +270,5 @@ def compare(
     )
 
 
-def _chosen(known: Numbers, places: Places) -> Numbers:
-    return Numbers(known.values[places], known.standard_error[places], known.told[places])
+def _chosen(known: WithErrors, places: Places) -> WithErrors:
+    return WithErrors(known.values[places], known.standard_error[places], known.told[places])

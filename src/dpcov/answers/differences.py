@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.moments import Numbers
+from dpcov.answers.compared import WithErrors
 from dpcov.digits import in_digits_of
 from dpcov.errors import ParameterError
 from dpcov.extras import load_pandas
@@ -171,8 +171,8 @@ class Differences:
 def differ(
     of: str,
     names: tuple[tuple[str, ...], ...],
-    before: Numbers,
-    after: Numbers,
+    before: WithErrors,
+    after: WithErrors,
     confidence: float,
     *,
     more: Array | float = 0.0,

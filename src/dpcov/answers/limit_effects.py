@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.moments import Moments
+from dpcov.answers.compared import Compared
 
 __all__ = ["LimitEffects", "limit_effects"]
 
@@ -52,7 +52,7 @@ class LimitEffects:
         return np.asarray(self.deviation > _MOST)
 
 
-def limit_effects(first: Moments, second: Moments) -> LimitEffects:
+def limit_effects(first: Compared, second: Compared) -> LimitEffects:
     """Return what the limits of two releases make of the same columns."""
     deviation = np.sqrt(first.deviations.values * second.deviations.values)
     shift = _shift(first, second) / deviation
@@ -61,14 +61,14 @@ def limit_effects(first: Moments, second: Moments) -> LimitEffects:
     return LimitEffects(_PER_SHARE * share * shift, share * shift * deviation)
 
 
-def _shift(first: Moments, second: Moments) -> Array:
+def _shift(first: Compared, second: Compared) -> Array:
     """Return how far the limits are apart, both ends together; infinite if only one has any."""
     size = len(first.places)
     ends = []
-    for moments in (first, second):
-        limits = moments.release.limits
+    for side in (first, second):
+        limits = side.release.limits
         none = (np.full(size, -np.inf), np.full(size, np.inf))
-        chosen = none if limits is None else tuple(end[moments.places] for end in limits)
+        chosen = none if limits is None else tuple(end[side.places] for end in limits)
         ends.append(chosen)
     apart = np.zeros(size)
     for one, other in zip(*ends, strict=True):
@@ -77,16 +77,16 @@ def _shift(first: Moments, second: Moments) -> Array:
     return apart
 
 
-def _share_beyond(first: Moments, second: Moments) -> Array:
+def _share_beyond(first: Compared, second: Compared) -> Array:
     """Return the likely share of cells beyond limits, its error counted in (root mean square).
 
     What the releases say is weighed with what real columns have.
     """
     precision, total = 1 / _USUAL_SHARE**2, np.zeros(len(first.places))
-    for moments in (first, second):
-        learned = moments.release.learned
+    for side in (first, second):
+        learned = side.release.learned
         if learned is not None and learned.beyond_error > 0:
             precision += learned.beyond_error**-2
-            total += learned.beyond[moments.places] / learned.beyond_error**2
+            total += learned.beyond[side.places] / learned.beyond_error**2
     likely = np.maximum(total / precision, 0.0)
     return np.asarray(np.sqrt(likely**2 + 1 / precision))

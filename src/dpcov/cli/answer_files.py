@@ -20,19 +20,19 @@ from dpcov.errors import FolderError, ParameterError
 from dpcov.publication.folder_files import RELEASE_FILE
 from dpcov.publication.leftovers import check_not_hidden
 from dpcov.publication.verification import verify_folder
-from dpcov.releases import Release
+from dpcov.releases import AnyRelease, Release
 from dpcov.writing import check_apart, locate_target, sync_file, sync_folder
 
-__all__ = ["Answer", "Printed", "read_moments"]
+__all__ = ["Answer", "Printed", "read_release"]
 
 
-def read_moments(path: Path, keys: Sequence[Path]) -> Release:
-    """Return the release of a folder that holds, or of a file.
+def read_release(path: Path, keys: Sequence[Path], *, answer: str) -> Any:
+    """Return the release of a folder that holds, or of a file, if it has an answer.
 
     A rehearsal answers as well, and that is said.
     """
-    release = Release.load(_release_file(path, keys))
-    if not isinstance(release, Release):
+    release: AnyRelease = Release.load(_release_file(path, keys))
+    if not hasattr(release, answer):
         raise ParameterError(
             f"{path} holds the strongest pairs, and this needs all second moments, which dpcov "
             "release gives. dpcov show says what is known of the pairs."
@@ -85,7 +85,7 @@ class Answer:
             self._write(printed.out, printed.sources)
         if printed.as_json:
             tables = {name: _records(table()) for name, table in self.tables.items()}
-            print_json({**self.facts, **tables})
+            print_json(_finite({**self.facts, **tables}))
         else:
             new_console().print(_safe(self.text))
         if printed.out is not None:
@@ -113,15 +113,19 @@ class Answer:
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    """Return the lines of a data frame for machines; what is not finite is null."""
+    """Return the lines of a data frame for machines."""
     return [
-        {str(name): _plain(cell) for name, cell in line.items()}
+        {str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in line.items()}
         for line in frame.to_dict(orient="records")
     ]
 
 
-def _plain(cell: Any) -> Any:
-    value = cell.item() if hasattr(cell, "item") else cell
+def _finite(value: Any) -> Any:
+    """Return a value for machines, in which what is not finite is null."""
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcov.cli.answer_files import Answer, Printed, read_moments
+from dpcov.cli.answer_files import Answer, Printed, read_release
 from dpcov.cli.formulas import read_formula
-from dpcov.cli.options import About, AnswerOut, Confidence, Json, Keys, Source
+from dpcov.cli.options import About, AnswerOut, Confidence, Json, Keys, Source, Whom
 from dpcov.cli.terminal import guarded
 from dpcov.errors import ParameterError
 
@@ -61,23 +61,20 @@ def regress(
     Example: dpcov regress survey/ 'income ~ age + education + sex'
     """
     with guarded():
-        release = read_moments(source, keys or [])
+        release = read_release(source, keys or [], answer="regress")
         outcomes, predictors = read_formula(formula, release.design)
         fits = release.regress(
             outcomes, on=predictors, references=_references(references or []), **_stated(about)
         )
         tables = {"coefficients": lambda: _named(fits.to_frame(confidence))}
-        facts = {
-            "n_rows": release.n_rows,
-            "about": fits.fits[0].about,
-            "confidence": confidence,
+        facts = _facts(release, about, confidence) | {
             "fits": [
                 {
                     "outcome": fit.outcome,
                     "predictors": list(fit.predictors),
                     "references": dict(fit.terms.references),
-                    "r_squared": fit.r_squared if fit.quality.is_told else None,
-                    "r_squared_error": fit.r_squared_error if fit.quality.is_told else None,
+                    "r_squared": fit.r_squared,
+                    "r_squared_error": fit.r_squared_error,
                     "residual_deviation": fit.residual_deviation,
                 }
                 for fit in fits.fits
@@ -90,6 +87,8 @@ def regress(
 def partial(
     source: Source,
     columns: Chosen = None,
+    about: About = None,
+    confidence: Confidence = 0.95,
     keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
@@ -99,9 +98,15 @@ def partial(
     Example: dpcov partial survey/ age income health
     """
     with guarded():
-        release: Any = read_moments(source, keys or [])
-        found = release.partial_correlations(columns or None)
-        _give(found, "partial_correlations", Printed(as_json=as_json, out=out, sources=[source]))
+        release = read_release(source, keys or [], answer="partial_correlations")
+        stated = _stated(about, confidence=confidence)
+        found = release.partial_correlations(columns or None, **stated)
+        answer = Answer(
+            text=found.summary(),
+            tables={"partial_correlations": lambda: _named(found.to_frame())},
+            facts=_facts(release, about, confidence),
+        )
+        answer.give(Printed(as_json=as_json, out=out, sources=[source]))
 
 
 def components(
@@ -114,6 +119,8 @@ def components(
         ),
     ] = None,
     rotation: Rotation = None,
+    about: About = None,
+    confidence: Confidence = 0.95,
     keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
@@ -123,11 +130,19 @@ def components(
     Example: dpcov components survey/ -n 3 --rotation varimax
     """
     with guarded():
-        release: Any = read_moments(source, keys or [])
-        stated = _stated(rotation=rotation, columns=columns or None)
+        release = read_release(source, keys or [], answer="components")
+        stated = _stated(about, rotation=rotation, columns=columns or None)
         numbers = [] if number is None else [number]
         found = release.components(*numbers, **stated)
-        _give(found, "components", Printed(as_json=as_json, out=out, sources=[source]))
+        answer = Answer(
+            text=found.summary(confidence),
+            tables={
+                "eigenvalues": lambda: _named(found.eigenvalues_frame(confidence)),
+                "loadings": lambda: _named(found.to_frame()),
+            },
+            facts=_facts(release, about, confidence),
+        )
+        answer.give(Printed(as_json=as_json, out=out, sources=[source]))
 
 
 def factors(
@@ -135,6 +150,8 @@ def factors(
     number: Annotated[int, typer.Option("--number", "-n", help="How many.", show_default=False)],
     columns: Chosen = None,
     rotation: Rotation = None,
+    about: About = None,
+    confidence: Confidence = 0.95,
     keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
@@ -144,10 +161,15 @@ def factors(
     Example: dpcov factors survey/ item1 item2 item3 item4 item5 -n 2
     """
     with guarded():
-        release: Any = read_moments(source, keys or [])
-        stated = _stated(rotation=rotation, columns=columns or None)
+        release = read_release(source, keys or [], answer="factors")
+        stated = _stated(about, rotation=rotation, columns=columns or None)
         found = release.factors(number, **stated)
-        _give(found, "factors", Printed(as_json=as_json, out=out, sources=[source]))
+        answer = Answer(
+            text=found.summary(confidence),
+            tables={"loadings": lambda: _named(found.to_frame())},
+            facts=_facts(release, about, confidence) | {"quality": vars(found.quality)},
+        )
+        answer.give(Printed(as_json=as_json, out=out, sources=[source]))
 
 
 def reliability(
@@ -163,6 +185,8 @@ def reliability(
             show_default=False,
         ),
     ] = None,
+    about: About = None,
+    confidence: Confidence = 0.95,
     keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
@@ -172,15 +196,23 @@ def reliability(
     Example: dpcov reliability survey/ item1 item2 item3 --reverse item3
     """
     with guarded():
-        release: Any = read_moments(source, keys or [])
-        stated = _stated(reverse=reverse)
+        release = read_release(source, keys or [], answer="reliability")
+        stated = _stated(about, reverse=reverse, confidence=confidence)
         found = release.reliability(items, **stated)
-        _give(found, "reliability", Printed(as_json=as_json, out=out, sources=[source]))
+        measures = ("alpha", "alpha_error", "omega", "omega_error")
+        answer = Answer(
+            text=found.summary(),
+            tables={"items": lambda: _named(found.to_frame())},
+            facts=_facts(release, about, confidence)
+            | {name: float(getattr(found, name)) for name in measures},
+        )
+        answer.give(Printed(as_json=as_json, out=out, sources=[source]))
 
 
-def _give(found: Any, name: str, printed: Printed) -> None:
-    answer = Answer(text=found.summary(), tables={name: lambda: _named(found.to_frame())}, facts={})
-    answer.give(printed)
+def _facts(release: Any, about: Whom | None, confidence: float) -> dict[str, Any]:
+    """Return what machines should know of every answer."""
+    whom = Whom.POPULATION if about is None else about
+    return {"n_rows": release.n_rows, "about": whom.value, "confidence": confidence}
 
 
 def _named(frame: Any) -> Any:

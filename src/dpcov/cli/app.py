@@ -12,7 +12,6 @@ from dpcov.cli.columns import columns
 from dpcov.cli.comparing import compare
 from dpcov.cli.demo import demo
 from dpcov.cli.estimate import estimate
-from dpcov.cli.exporting import export
 from dpcov.cli.folders import card, show, verify
 from dpcov.cli.ledger import ledger
 from dpcov.cli.local import local
@@ -64,7 +63,6 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         factors,
         reliability,
         compare,
-        export,
         verify,
         card,
         sign,

@@ -10,7 +10,7 @@ import typer
 from dpcov.answers.comparison import TABLES, Comparison
 from dpcov.answers.comparison_text import tabulate
 from dpcov.answers.differences import Differences
-from dpcov.cli.answer_files import Answer, Printed, read_moments
+from dpcov.cli.answer_files import Answer, Printed, read_release
 from dpcov.cli.formulas import read_formula
 from dpcov.cli.options import About, AnswerOut, Confidence, Json, Keys, Source
 from dpcov.cli.terminal import guarded
@@ -53,7 +53,9 @@ def compare(
     Example: dpcov compare survey-2025/ survey-2026/
     """
     with guarded():
-        before, after = (read_moments(each, keys or []) for each in (first, second))
+        before, after = (
+            read_release(each, keys or [], answer="compare") for each in (first, second)
+        )
         options: dict[str, Any] = {} if about is None else {"about": about.value}
         found = before.compare(
             after, columns=columns or None, confidence=confidence, fdr=fdr, **options

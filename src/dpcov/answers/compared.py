@@ -1,7 +1,7 @@
-"""Correlations, covariances, standard deviations and means of one release, with their errors.
+"""One side of a comparison: correlations, covariances, deviations and means of a release.
 
-Owns these numbers in the columns' own units, for some columns and of whom they are asked: what a
-comparison takes from each of its two releases.
+Owns these numbers with their errors, in the columns' own units, for some columns and for those of
+whom they are asked.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
 
-__all__ = ["Moments", "Numbers"]
+__all__ = ["Compared", "WithErrors"]
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 
 
-class Numbers(NamedTuple):
+class WithErrors(NamedTuple):
     """Numbers, their standard errors, and which of them can be told."""
 
     values: Array
@@ -34,10 +34,10 @@ class Numbers(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
-    """The moments of some columns of a release.
+class Compared:
+    """Numbers of some columns of a release.
 
-    `noise` has errors of sampling or not: see `Moments.of`. Pairs are places among `places`.
+    `noise` has errors of sampling or not: see `Compared.of`. Pairs are places among `places`.
     """
 
     release: Release
@@ -45,8 +45,8 @@ class Moments:
     noise: NoiseModel
 
     @classmethod
-    def of(cls, release: Release, places: Places, about: str) -> Moments:
-        """Return the moments of some columns, about a population or about the table itself."""
+    def of(cls, release: Release, places: Places, about: str) -> Compared:
+        """Return the numbers of some columns, about a population or about the table itself."""
         noise = NoiseModel.of(release)
         return cls(release, places, noise if check_about(about) else noise.of_table)
 
@@ -62,16 +62,16 @@ class Moments:
         told = is_told(low, high) & known[i] & known[j]
         return Released(values, np.sqrt(errors.variance(values)), low, high, told)
 
-    def covariances(self, first: Places, second: Places) -> Numbers:
+    def covariances(self, first: Places, second: Places) -> WithErrors:
         """Return the covariances of some pairs as released."""
         i, j = self.places[first], self.places[second]
         own = self._scale[first] * self._scale[second]
         released = self.release.matrix[i, j]
         error = self.noise.pair_error(i, j, released)
-        return Numbers(released * own, error * own, self._seen(i, j))
+        return WithErrors(released * own, error * own, self._seen(i, j))
 
     @cached_property
-    def deviations(self) -> Numbers:
+    def deviations(self) -> WithErrors:
         """The standard deviations, with errors by the delta method.
 
         Of the variances as released. Shrunk ones are better guesses of each, but what changed in
@@ -82,14 +82,14 @@ class Moments:
         variance = np.where(released > 0, released, noise.variances)[places]
         values = np.sqrt(variance) * self._scale
         relative = np.sqrt(noise.diagonal_variance())[places] / (2 * variance)
-        return Numbers(values, relative * values, stands_out(noise)[places])
+        return WithErrors(values, relative * values, stands_out(noise)[places])
 
     @cached_property
-    def means(self) -> Numbers:
+    def means(self) -> WithErrors:
         """The means; of levels of categories they are shares."""
         error = np.sqrt(self.noise.mean_variance())[self.places] * self._scale
         values = self.release.location[self.places]
-        return Numbers(values, error, self._seen(self.places, self.places))
+        return WithErrors(values, error, self._seen(self.places, self.places))
 
     @property
     def _scale(self) -> Array:
