@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import matplotlib as mpl
 import pytest
@@ -18,8 +19,13 @@ def estimate():
     return estimate_of(truth_of(5, (0, 3, 0.6)))
 
 
+@cache
+def other():
+    return estimate_of(truth_of(5, (0, 3, 0.2)), n_rows=15_000)
+
+
 def draw(name, estimate, *where):
-    what = (estimate, estimate) if name == "compare" else (estimate,)
+    what = (estimate, other()) if name == "compare" else (estimate,)
     return getattr(dpcov.plot, name)(*what, *where)
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import dpcov
+from dpcov.answers.differences import differ_in_pairs
 from dpcov.errors import ParameterError
 from dpcov.plot import compare
-from dpcov.plot.differences import _interval
 from plot.pictures import axes, estimate_of, pairs_estimate_of, truth_of, words
 
 BEFORE = truth_of(6, (0, 1, 0.6), (2, 3, -0.5))
@@ -38,6 +38,22 @@ def test_both_kinds_of_estimates_can_be_compared():
     assert ax.get_title() == "1 of 1 correlations differ"
 
 
+def test_the_picture_has_the_numbers_of_a_comparison_of_the_releases():
+    before, after = estimate_of(BEFORE), estimate_of(AFTER, n_rows=15_000)
+    pairs = differ_in_pairs(before.pairs(), after.pairs())
+    table = before.release.compare(after.release).correlations
+    for name in ("difference", "low", "high", "q_value"):
+        np.testing.assert_allclose(getattr(table, name), getattr(pairs, name), rtol=1e-12)
+    ax = compare(before, after, axes(), fdr=1e-3)
+    (change,) = table.changed(1e-3)
+    assert change.difference < 0
+    assert any(np.isclose(line.get_xdata()[0], change.low) for line in ax.lines) or any(
+        np.isclose(part.vertices[0, 0], change.low)
+        for drawn in ax.collections
+        for part in drawn.get_paths()
+    )
+
+
 def test_estimates_without_common_columns_are_refused():
     other = estimate_of(BEFORE, columns=[f"y{place}" for place in range(6)])
     with pytest.raises(ParameterError, match="nothing to compare"):
@@ -45,7 +61,7 @@ def test_estimates_without_common_columns_are_refused():
 
 
 def test_intervals_of_differences_cover_as_often_as_they_say():
-    covered, place = [], np.arange(15)
+    covered = []
     for seed in range(60):
         both = []
         for truth, shift in ((BEFORE, 0), (AFTER, 1000)):
@@ -53,7 +69,7 @@ def test_intervals_of_differences_cover_as_often_as_they_say():
             rows = rows @ np.linalg.cholesky(truth).T
             release = dpcov.release(rows, epsilon=3, delta=1e-6, row_norm=8.0, seed=seed + shift)
             both.append(release.estimate(rule="hard", threshold=3.0, psd="none").pairs())
-        low, high = _interval(*both, place, place)
-        truth = (BEFORE - AFTER)[np.triu_indices(6, k=1)]
-        covered.append((low <= truth) & (truth <= high))
+        table = differ_in_pairs(*both)
+        truth = (AFTER - BEFORE)[np.triu_indices(6, k=1)]
+        covered.append((table.low <= truth) & (truth <= table.high))
     assert 0.92 <= np.mean(covered) <= 0.98

@@ -1,3 +1,8 @@
+from .comparability import LeftOut as LeftOut
+from .comparability import Shared as Shared
+from .comparison import Comparison as Comparison
+from .differences import Change as Change
+from .differences import Differences as Differences
 from .entry_covariance import EntryCovariance as EntryCovariance
 from .exports.export import export as export
 from .fit import Fit as Fit

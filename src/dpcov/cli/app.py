@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from dpcov.cli.answers import components, factors, partial, regress, reliability
 from dpcov.cli.columns import columns
+from dpcov.cli.comparing import compare
 from dpcov.cli.demo import demo
 from dpcov.cli.estimate import estimate
 from dpcov.cli.export import export
@@ -53,7 +55,21 @@ Exit codes:
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Before any data": (plan, columns),
     "Spends privacy": (release, release_pairs),
-    "After a release, and free": (estimate, show, verify, card, export, sign, keygen),
+    "After a release, and free": (
+        estimate,
+        show,
+        regress,
+        partial,
+        components,
+        factors,
+        reliability,
+        compare,
+        verify,
+        card,
+        export,
+        sign,
+        keygen,
+    ),
     "To see it work": (demo, reproduce),
 }
 

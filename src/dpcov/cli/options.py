@@ -12,8 +12,11 @@ from dpcov.columns.csv_form import CsvForm
 from dpcov.columns.missing import Missing
 
 __all__ = [
+    "About",
+    "AnswerOut",
     "CellBound",
     "Center",
+    "Confidence",
     "Curator",
     "Date",
     "Decimal",
@@ -52,10 +55,12 @@ __all__ = [
     "Scales",
     "Seed",
     "Shares",
+    "Source",
     "Table",
     "Weight",
     "WeightBound",
     "WhichEngine",
+    "Whom",
     "csv_form",
 ]
 
@@ -95,6 +100,13 @@ class Psd(str, Enum):
     NONE = "none"
 
 
+class Whom(str, Enum):
+    """Of whom an answer is."""
+
+    POPULATION = "population"
+    TABLE = "table"
+
+
 _IDENTITY = "What the card says"
 _READING = "How rows are read"
 _MECHANISM = "What is released"
@@ -110,6 +122,24 @@ Table = Annotated[
 ]
 Folder = Annotated[
     Path, typer.Argument(help="A folder that dpcov release wrote.", show_default=False)
+]
+Source = Annotated[
+    Path,
+    typer.Argument(
+        help="A folder that dpcov release wrote, or its release.npz.", show_default=False
+    ),
+]
+About = Annotated[
+    Whom | None,
+    typer.Option(
+        help="Of whom: the people of whom the rows are a sample, or these very rows.",
+        show_default="population",
+    ),
+]
+Confidence = Annotated[float, typer.Option(help="How often an interval covers the truth.")]
+AnswerOut = Annotated[
+    Path | None,
+    typer.Option(help="Write tables and text to this folder, too. It must not exist."),
 ]
 Header = Annotated[
     bool | None,

@@ -47,6 +47,7 @@ _OPTIONS = {
     r"dpcov\.release_pairs\b": "dpcov release-pairs",
     r"dpcov\.release\b": "dpcov release",
     r"\b(missing|neighbors|center|scales|engine)='([\w-]+)'": r"--\1 \2",
+    r"see release\.columns": "dpcov show lists them, and so does columns.csv",
     r"\bcsv=\{'delimiter': '(.)'\}, and 'decimal': ','": r"--delimiter '\1', and --decimal ','",
     r"\bmissing_codes\b=?": "--missing-code",
     r"\bcolumns=": "--columns",
@@ -61,6 +62,7 @@ _OPTIONS = {
     r"\bweight_bound\b=?": "--weight-bound",
     r"\bweight=": "--weight",
     r"\b(center|scales|epsilon|delta|neighbors|missing|seed|engine)(?:=| (?=must))": r"--\1 ",
+    r"\b(confidence|fdr) (?=must)": r"--\1 ",
 }
 _OURS = (typer.Exit, typer.Abort, typer.BadParameter)
 

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from dpcov.answers.comparison import Comparison
     from dpcov.answers.entry_covariance import EntryCovariance
     from dpcov.answers.fit import Fit, Fits
     from dpcov.answers.partials import PartialCorrelations
-    from dpcov.releases import AnyRelease
+    from dpcov.releases import AnyRelease, Release
 
 __all__ = ["Answering"]
 
@@ -157,7 +158,7 @@ class Answering:
         >>> found = dpcov.release(table, epsilon=1, delta=1e-6, seed=0).partial_correlations()
         >>> found
         PartialCorrelations(3 pairs of 3 columns)
-        >>> [(edge.first, edge.second) for edge in found.edges(fdr=1e-6)]
+        >>> sorted((edge.first, edge.second) for edge in found.edges(fdr=1e-6))
         [('age', 'income'), ('income', 'rent')]
         >>> bool(found["age", "rent"].low < 0 < found["age", "rent"].high)
         True
@@ -170,4 +171,58 @@ class Answering:
             about=about,
             confidence=confidence,
             references=references,
+        )
+
+    def compare(
+        self,
+        other: AnyRelease,
+        *,
+        columns: Sequence[str] | None = None,
+        about: str = "population",
+        confidence: float = 0.95,
+        fdr: float = 0.1,
+    ) -> Comparison:
+        """Return what differs between this release and another, with errors. Costs no privacy.
+
+        Parameters
+        ----------
+        other : Release
+            Such as that of the next wave. Differences are other minus this one.
+        columns : list of str, optional
+            Which columns; all that both have, if not stated.
+        about : {"population", "table"}
+            Of whom. ``"population"``: the people of whom each table is a sample of its own, for
+            rows that are about Gaussian; errors of both samples add up. ``"table"``: how these
+            very tables differ, by privacy noise alone. That is the question if the same people
+            are in both, as in a panel, whose errors of sampling do not add up; and if both
+            releases are of the same rows, where nothing but noise may differ.
+        confidence : float, default 0.95
+            The probability that an interval covers its difference.
+        fdr : float, default 0.1
+            The expected share of false changes in each list of what changed, at most.
+
+        Returns
+        -------
+        Comparison
+            Differences of `correlations`, `covariances`, `deviations` and `means`, and of
+            ``coefficients(outcome, on=…)``, each with error, interval and q-value. Columns that
+            are not the same thing in both releases are in `left_out`, with a sentence.
+
+        Examples
+        --------
+        >>> import numpy as np, dpcov
+        >>> rows = np.random.default_rng(0).normal(size=(40_000, 4))
+        >>> rows[20_000:, 3] += 0.5 * rows[20_000:, 0]
+        >>> options = dict(epsilon=1, delta=1e-6, row_norm=4)
+        >>> before = dpcov.release(rows[:20_000], **options)
+        >>> comparison = before.compare(dpcov.release(rows[20_000:], **options))
+        >>> [change.names for change in comparison.changed("correlations", fdr=1e-3)]
+        [('x0', 'x3')]
+        >>> comparison.means
+        Differences(4 means)
+        """
+        from dpcov.answers.comparison import compare
+
+        return compare(
+            cast("Release", self), other, columns, about=about, confidence=confidence, fdr=fdr
         )

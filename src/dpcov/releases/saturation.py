@@ -17,7 +17,7 @@ from dpcov.errors import SaturationWarning
 if TYPE_CHECKING:
     from dpcov.releases.release import Release
 
-__all__ = ["BoundInUse", "bound_in_use", "warn_of_saturation"]
+__all__ = ["BoundInUse", "bound_in_use", "is_saturated", "warn_of_saturation"]
 
 # Rows that are not clipped rarely use as much; two errors below is still far more than usual.
 _NEARLY, _AT_LEAST = 0.9, 0.8
@@ -56,6 +56,17 @@ def bound_in_use(release: Release) -> BoundInUse:
     return BoundInUse(total / bound, error / bound)
 
 
+def is_saturated(release: Release) -> bool:
+    """Return whether nearly all of the bound is in use, so that most rows were clipped to it.
+
+    If noise does not let tell, it is not.
+    """
+    used = release.bound_in_use
+    if used.standard_error > _UNKNOWN or used.value <= _NEARLY:
+        return False
+    return used.value - 2 * used.standard_error >= _AT_LEAST
+
+
 def warn_of_saturation(release: Release) -> None:
     """Warn when nearly all of the bound is in use, if that can be told.
 
@@ -69,10 +80,8 @@ def warn_of_saturation(release: Release) -> None:
     >>> caught[0].category.__name__
     'SaturationWarning'
     """
-    used = release.bound_in_use
-    if used.standard_error > _UNKNOWN or used.value <= _NEARLY:
-        return
-    if used.value - 2 * used.standard_error >= _AT_LEAST:
+    if is_saturated(release):
+        used = release.bound_in_use
         warnings.warn(
             f"Nearly all rows are as long as row_norm = {release.provenance.row_norm:g} allows: "
             f"their mean squared norm is {used.value:.2f} ± {used.standard_error:.2g} of its "
