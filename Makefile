@@ -62,7 +62,7 @@ test-faults: $(READY)
 
 # The tests in Chromium among them are skipped where there is none.
 test-js: $(READY)
-	@if node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null && command -v npm >/dev/null; then \
+	@if node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm >/dev/null; then \
 		cd clients/javascript && npm ci --silent && npm test --silent && cd ../.. && $(BIN)/python -m pytest tests/clients; \
 	else \
 		echo "The client for browsers was not tried: there is no node 20 or newer with npm here."; \

@@ -111,6 +111,19 @@ def test_a_reload_gives_the_same_bytes(browser, study):
     assert local.Collector(PLAN).add(bytes.fromhex(first))
 
 
+def test_the_browser_keeps_the_report_and_nothing_of_the_row(browser, study):
+    browser.open(study.address)
+    report = run(browser, MAKE)
+    script = """
+        const names = (await indexedDB.databases()).map(({ name }) => name);
+        const all = await browserStore().all();
+        for (const kept of all) kept.report = hex(kept.report);
+        return { names, all, others: localStorage.length + sessionStorage.length };
+    """
+    kept = {"planId": PLAN.id, "epsilon": 2, "report": report, "sent": False}
+    assert run(browser, script) == {"names": ["dpcov"], "all": [kept], "others": 0}
+
+
 def test_making_a_report_sends_nothing(browser, study):
     browser.open(study.address)
     before = list(study.asked)

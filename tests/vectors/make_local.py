@@ -20,7 +20,7 @@ from dpcov.local.cap import draw_seed, lift_rows
 from dpcov.local.plan_json import _facts, canonical_form
 from dpcov.local.randomizer import _one_row, _whole_rows
 from dpcov.local.report import encode_reports
-from dpcov.privacy import calibrate_cap, cap_epsilon
+from dpcov.privacy import Cap, calibrate_cap, cap_epsilon
 
 SIZES = (2, 10, 1000)
 DIGITS = 40
@@ -149,16 +149,21 @@ def rows():
 def payments():
     for n_columns in (1, 50, 1000, 65536):
         for epsilon in (1e-6, 0.01, 0.3, 1.0, 2.0, 5.0, 20.0):
-            cap = calibrate_cap(epsilon=epsilon, n_columns=n_columns)
-            yield {
-                "n_columns": n_columns,
-                "epsilon": epsilon,
-                "threshold": cap.threshold,
-                "coin": cap.coin,
-                "inside": cap.inside,
-                "tries": cap.steady_tries,
-                "paid": cap_epsilon(cap, n_columns=n_columns),
-            }
+            yield payment(calibrate_cap(epsilon=epsilon, n_columns=n_columns), n_columns, epsilon)
+    # A coin that hardly leans: seeds on the same side of two rows cost the most.
+    yield payment(Cap(2.9999999685147527, 11595537), 65536, 1e-7)
+
+
+def payment(cap, n_columns, epsilon):
+    return {
+        "n_columns": n_columns,
+        "epsilon": epsilon,
+        "threshold": cap.threshold,
+        "coin": cap.coin,
+        "inside": cap.inside,
+        "tries": cap.steady_tries,
+        "paid": cap_epsilon(cap, n_columns=n_columns),
+    }
 
 
 def listed_seed(name, place):

@@ -61,6 +61,12 @@ test("a plan with other contents and their id is read", async () => {
   assert.deepEqual([plan.rowNorm, plan.missing, plan.columns[0].center], [3, "refuse", -0.5]);
 });
 
+test("a center of −0 is 0: one number, one id", async () => {
+  const plan = await readPlan(TEXT.replace('"center":0', '"center":-0.0'));
+  assert.ok(Object.is(plan.columns[0].center, 0));
+  assert.equal(plan.id, (await readPlan(TEXT)).id);
+});
+
 const { constants } = JSON.parse(TEXT);
 const refused = {
   "another id": TEXT.replace(/"id":"../, (found) => found.slice(0, -2) + "zz"),
