@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean
+.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean test-js
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-postgres  test ledgers with a PostgreSQL of the system, which it starts and stops"
 	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
 	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
+	@echo "make test-js        build and test the client for browsers; needs node 20 or newer"
 	@echo "make check   lint, format, types, layers"
 	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
@@ -64,6 +65,16 @@ test-faults: $(READY)
 test-r: $(READY)
 	DPCOV_TEST_R=1 $(BIN)/python -m pytest -s tests/answers/test_lavaan.py tests/answers/test_spss_matrix.py
 
+# The tests in Chromium among them are skipped where there is none.
+test-js: $(READY)
+	@if node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm >/dev/null; then \
+		cd clients/javascript; \
+		npm ci --silent || { echo "The client for browsers was not tried: its tools cannot be installed here."; exit 0; }; \
+		npm test --silent && cd ../.. && $(BIN)/python -m pytest tests/clients; \
+	else \
+		echo "The client for browsers was not tried: there is no node 20 or newer with npm here."; \
+	fi
+
 check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -82,4 +93,4 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist clients/javascript/node_modules clients/javascript/build clients/javascript/dist

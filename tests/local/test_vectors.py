@@ -125,3 +125,69 @@ def test_integers_are_packed_as_published(vector):
     assert integers.pack(np.array(vector["entries"]), noise) == expected
     payload = np.frombuffer(expected, np.uint8)[None]
     assert integers.unpack(payload, noise)[0].tolist() == clamped
+
+
+@pytest.mark.parametrize("part", ["normals", "rows", "payments", "reports"])
+def test_there_are_vectors_for_devices(part):
+    assert len(VECTORS[part]) > 10
+
+
+def test_a_word_stands_for_its_published_normal():
+    for vector in VECTORS["normals"][::4]:
+        with mpmath.workdps(40):
+            error = abs(mpmath.mpf(vector["normal"]) - normal(int(vector["word"], 16)))
+        assert error < mpmath.mpf(10) ** -30
+
+
+def test_the_library_s_normals_are_the_published_ones(monkeypatch):
+    table = np.array([[int(v["word"], 16) for v in VECTORS["normals"]]], dtype=np.uint64)
+    monkeypatch.setattr(expansion, "expand_words", lambda seeds, size: table)
+    found = expansion.expand_normals(np.zeros((1, 16), np.uint8), table.shape[1])[0]
+    for computed, vector in zip(found.tolist(), VECTORS["normals"], strict=True):
+        with mpmath.workdps(40):
+            error = abs(mpmath.mpf(computed) - mpmath.mpf(vector["normal"]))
+        assert error <= 2.0**-48 * max(1.0, abs(computed))
+
+
+def test_a_row_becomes_its_published_integers():
+    from dpcov.local.cap import lift_rows
+    from dpcov.local.randomizer import _one_row, _whole_rows
+
+    for vector in VECTORS["rows"]:
+        plan = local.CollectionPlan.from_json(vector["plan"])
+        whole = _whole_rows(_one_row(vector["row"], plan), plan)
+        assert whole[0].tolist() == vector["whole"]
+        assert lift_rows(whole, plan.bits)[0].tolist() == vector["unit"]
+
+
+def test_constants_cost_what_is_published():
+    from dpcov.privacy import Cap, cap_epsilon
+
+    for vector in VECTORS["payments"]:
+        cap = Cap(vector["threshold"], vector["coin"])
+        paid = cap_epsilon(cap, n_columns=vector["n_columns"])
+        assert paid == pytest.approx(vector["paid"], rel=1e-14, abs=2.0**-48)
+        assert paid <= vector["epsilon"]
+        assert cap.steady_tries == vector["tries"]
+
+
+def test_another_implementation_makes_the_published_reports():
+    for vector in VECTORS["reports"]:
+        plan = json.loads(vector["plan"])
+        columns, constants = plan["columns"], plan["constants"]
+        row = [
+            0.0 if cell is None else (cell - column["center"]) / column["scale"]
+            for cell, column in zip(vector["row"], columns, strict=True)
+        ]
+        length = max(1.0, sum(cell**2 for cell in row) ** 0.5 / plan["row_norm"])
+        unit = [int(cell / length / plan["row_norm"] * 2**24) / 2**24 for cell in row]
+        unit.append((1 - sum(cell**2 for cell in unit)) ** 0.5)
+        inside = vector["toss"] < constants["coin"]
+        for place in range(10_000):
+            seed = hashlib.sha256(f"{vector['seeds']} {place}".encode()).digest()[:16]
+            numbers = zip(words(seed, len(unit)), unit, strict=True)
+            score = sum(float(normal(w)) * c for w, c in numbers)
+            if (abs(score) > constants["threshold"]) == inside:
+                break
+        report = bytes([1, 1]) + bytes.fromhex(plan["id"])[:16] + bytes.fromhex(vector["report_id"])
+        assert (report + seed).hex() == vector["report"]
