@@ -19,7 +19,7 @@ from publication import releases
 COMMAND = Path(sys.executable).with_name("dpcov")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(dpcov.__file__).parents[1]), "COLUMNS": "100"}
 RELEASE = "release rows.npy --row-norm 4 --epsilon 1 --delta 0.1"  # such a delta is warned of
-TIMEOUT = 120
+TIMEOUT = 600
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="speaks to a POSIX shell")
 
