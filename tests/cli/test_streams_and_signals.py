@@ -211,9 +211,18 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+REPORTS = "local randomize t.csv --plan plan.json"
+
+
 @pytest.mark.parametrize(
-    "asked", [RELEASE, "demo --people 2000", "local randomize t.csv --plan plan.json"]
+    ("asked", "number"),
+    [
+        (REPORTS, signal.SIGINT),
+        (REPORTS, signal.SIGTERM),
+        (REPORTS, signal.SIGHUP),
+        (RELEASE, signal.SIGTERM),
+        ("demo --people 2000", signal.SIGINT),
+    ],
 )
 def test_a_signal_while_python_ends_does_not_undo_a_success(place, asked, number):
     out = f"late{len(list(place.iterdir()))}"

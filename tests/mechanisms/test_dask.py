@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(ROWS, columns=NAMES)
 WHO = [f"person {who}" for who in np.random.default_rng(1).integers(0, 2500, N_ROWS)]
 BUDGET = {"epsilon": 20.0, "delta": 1e-6, "seed": 7}
 DENSE = {**BUDGET, "row_norm": 3.0}
-CELL = "987654"  # must not be in any message
+CELL = "987654321012"  # must not be in any message, nor be a part of a random name
 
 MEASURES = {
     "moments": {"row_norm": 3.0},

@@ -26,6 +26,7 @@ from dpcov.publication.pictures import draw_all
 from dpcov.publication.tables import tables_to_show
 from publication import releases
 from publication.releases import estimate_of
+from steady_noise import remembered
 
 SOURCES = [
     path
@@ -35,7 +36,7 @@ SOURCES = [
 ]
 
 
-@cache
+@remembered
 def made(make):
     release = make()
     estimate = estimate_of(release)

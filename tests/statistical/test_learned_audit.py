@@ -28,6 +28,12 @@ FACTS = {
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
+@pytest.fixture(autouse=True)
+def _coarse_bins(monkeypatch):
+    """Count cells in fewer bins: their noise is the same, and a release takes half the time."""
+    monkeypatch.setattr("dpcov.mechanisms.learning.stated.ruler_bits", lambda n_columns: 5)
+
+
 def run(cell, stated, seeds):
     """Return the evidence of many releases of a table in which one row has this cell throughout."""
     table = np.vstack([np.full(SIZE, cell), np.ones((N_OTHERS, SIZE))])

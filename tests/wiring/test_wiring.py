@@ -72,7 +72,7 @@ def with_sides(watch, core):
 @pytest.fixture(scope="module")
 def watch():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stated, "ruler_bits", lambda n_columns: 5)  # faster
+        patch.setattr(stated, "ruler_bits", lambda n_columns: 8)  # of 12: faster
         yield Watch().stand(patch)
 
 
