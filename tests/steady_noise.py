@@ -12,6 +12,8 @@ import secrets
 from contextlib import contextmanager
 from functools import cache, wraps
 
+import pytest
+
 from dpcov.exact import randomness
 
 
@@ -42,9 +44,24 @@ class SteadyKeys:
 NOISE = SteadyKeys()
 
 
-def make_noise_steady():
-    """Let every stream of this process have its key from here."""
-    randomness.secrets = NOISE
+class SteadyNoise:
+    """A plugin of pytest: every stream of this process has its key from here."""
+
+    def __init__(self):
+        randomness.secrets = NOISE
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef, request):
+        """Name the noise of a fixture after it, not after the test that happens to need it."""
+        place = getattr(request, "param_index", 0)
+        with NOISE.named(f"{request.node.nodeid}, {fixturedef.argname}, {place}"):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        """Name the noise of a test after it."""
+        with NOISE.named(item.nodeid):
+            return (yield)
 
 
 def remembered(function):
