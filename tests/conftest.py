@@ -1,4 +1,4 @@
-"""What holds for every test: the same examples on any machine, and nothing left behind."""
+"""What holds for every test: the same examples and noise on any machine, nothing left behind."""
 
 import os
 import signal
@@ -6,6 +6,7 @@ import signal
 import pytest
 from hypothesis import settings
 
+from steady_noise import SteadyNoise
 from surroundings import changed, surroundings
 
 # Hypothesis runs the same examples every time, however slow the machine is.
@@ -21,7 +22,11 @@ os.environ["MPLBACKEND"] = "Agg"
 
 
 def pytest_configure(config):
-    """Give each worker process one thread of BLAS: several on one core wait for each other."""
+    """Give each worker process one thread of BLAS: several on one core wait for each other.
+
+    Noise is steady in the examples of docstrings, too: they have no conftest.
+    """
+    config.pluginmanager.register(SteadyNoise())
     if config.getoption("numprocesses", None):
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ.setdefault(name, "1")

@@ -228,11 +228,11 @@ def test_patterns_that_match_nothing_or_contradict_are_refused_without_a_label(f
 
 
 def test_a_pattern_of_many_stars_takes_no_time():
-    began = time.perf_counter()
+    began = time.process_time()  # however busy the machine is
     columns = Columns.from_mapping({"*" * 5000 + "b": {}})
     with pytest.raises(ParameterError, match="matches no column"):
         columns.resolve(["a" * 5000])
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import secrets
 
 import numpy as np
 import pytest
@@ -14,6 +15,13 @@ from dpcov.errors import ForkedStreamError, ParameterError, SensitiveDataError
 from dpcov.exact import randomness
 from dpcov.exact.randomness import RandomStream
 from wiring.planting import plant
+
+
+@pytest.fixture(autouse=True)
+def _keys_of_the_system(monkeypatch):
+    """Look at the keys as they are outside of tests."""
+    monkeypatch.setattr(randomness, "secrets", secrets)
+
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

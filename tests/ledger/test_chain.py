@@ -54,9 +54,9 @@ def rewrite(path, texts):
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE dpcov_lines SET text = replace(text, 'a', 'b') WHERE number = {}",
+        "UPDATE dpcov_lines SET text = replace(text, '\"kind\"', '\"kins\"') WHERE number = {}",
         "UPDATE dpcov_lines SET text = text || ' ' WHERE number = {}",
-        "UPDATE dpcov_lines SET hash = substr(hash, 2) || 'x' WHERE number = {}",
+        "UPDATE dpcov_lines SET hash = hash || 'x' WHERE number = {}",
         "DELETE FROM dpcov_lines WHERE number = {}",
         "UPDATE dpcov_lines SET number = 99 WHERE number = {}",
     ],

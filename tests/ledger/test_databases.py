@@ -117,7 +117,7 @@ def test_a_second_writer_waits_for_the_first(address):
         other.join(timeout=2.0)
         assert other.is_alive()
         pages.add("refusal", **_refusal())
-    other.join(timeout=30.0)
+    other.join(timeout=300.0)
     assert other.exitcode == 0
     assert kinds(ledger)[2:] == ["refusal", "entry"]
 
@@ -240,7 +240,7 @@ def test_of_two_who_create_at_once_one_is_refused(address):
     for process in both:
         process.start()
     for process in both:
-        process.join(timeout=60.0)
+        process.join(timeout=300.0)
     assert sorted(process.exitcode for process in both) == [0, 7]
     assert kinds(dpcov.Ledger(address)) == ["ledger", "account"]
 

@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(ROWS, columns=NAMES)
 WHO = [f"person {who}" for who in np.random.default_rng(1).integers(0, 2500, N_ROWS)]
 BUDGET = {"epsilon": 20.0, "delta": 1e-6, "seed": 7}
 DENSE = {**BUDGET, "row_norm": 3.0}
-CELL = "987654"  # must not be in any message
+CELL = "987654321012"  # must not be in any message, nor be a part of a random name
 
 MEASURES = {
     "moments": {"row_norm": 3.0},
@@ -220,9 +220,9 @@ def client(cluster):
     from distributed import Client
 
     with kept_environment(), Client(cluster) as connected:
-        connected.wait_for_workers(2, timeout=60)
+        connected.wait_for_workers(2, timeout=300)
         yield connected
-        connected.wait_for_workers(2, timeout=60)  # those that were killed start again
+        connected.wait_for_workers(2, timeout=300)  # those that were killed start again
 
 
 @pytest.mark.parametrize("measure", ["moments", "radius", "variances"])
@@ -288,7 +288,7 @@ def held_tasks(client):
     def names(dask_scheduler):
         return [str(name) for name in dask_scheduler.tasks]
 
-    for _ in range(100):
+    for _ in range(1000):
         found = client.run_on_scheduler(names)
         if not found:
             break
@@ -326,7 +326,7 @@ def test_workers_that_die_again_and_again_are_an_error(reading, client, tmp_path
     assert held_tasks(client) == []
     flag.unlink()
     monkeypatch.undo()
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=300)
     monkeypatch.setattr(dask_engine.DaskEngine, "_count", lambda self, source, kernel: 5)
     again = release(table, engine=client, **options)
     assert contents(again, tmp_path) == contents(release(ROWS, **options), tmp_path)
@@ -341,11 +341,11 @@ def test_a_cluster_that_is_lost_is_an_error_of_the_engine(reading, how, cluster)
     def lose(name, done, total):
         if name == reading and connected.status == "running" and not lost:
             lost.append(name)
-            connected.close() if how == "close" else connected.restart(timeout=60)
+            connected.close() if how == "close" else connected.restart(timeout=300)
 
     lost = []
     with kept_environment(), Client(cluster, set_as_default=False) as connected:
-        connected.wait_for_workers(2, timeout=60)
+        connected.wait_for_workers(2, timeout=300)
         with pytest.raises(EngineError, match="connection to the Dask cluster was lost") as caught:
             release(dask_array(5), engine=connected, progress=lose, **BUDGET | PASSES[reading])
     assert caught.value.__context__ is caught.value.__cause__ is None

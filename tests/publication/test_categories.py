@@ -2,7 +2,6 @@
 
 import csv
 import json
-from functools import cache
 
 import jsonschema
 import numpy as np
@@ -18,6 +17,7 @@ from dpcov.publication.columns import category_rows, column_rows
 from dpcov.publication.html import render_page
 from publication import releases
 from publication.releases import estimate_of
+from steady_noise import remembered
 
 HOSTILE = "<b>&'\"=1"
 
@@ -49,7 +49,7 @@ FACTS = {
 }
 
 
-@cache
+@remembered
 def released(names=tuple(FACTS), *, weighted=True):
     options = {"weight": "w", "weight_bound": 1.0} if weighted else {}
     facts = {name: FACTS[name] for name in names}

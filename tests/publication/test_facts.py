@@ -1,5 +1,4 @@
 from dataclasses import fields
-from functools import cache
 
 import pytest
 
@@ -9,6 +8,7 @@ from dpcov.publication.facts import provenance, what_was_released
 from dpcov.releases import PairsProvenance, Provenance
 from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
 from publication import releases
+from steady_noise import remembered
 
 # Where a card says what a provenance does.
 PLACES = {
@@ -29,7 +29,7 @@ PLACES = {
 }
 
 
-@cache
+@remembered
 def made(make):
     release = make()
     return release, make_card(release, releases.estimate_of(release))

@@ -1,7 +1,6 @@
 """What a card says of what was learned, and how numbers of columns are written."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -12,11 +11,12 @@ from dpcov.publication.columns import MOST_ROWS, column_rows
 from dpcov.releases.learned import Known
 from publication import releases
 from publication.releases import estimate_of
+from steady_noise import remembered
 
 LEARNED = [releases.learned, releases.facts, releases.scaled, releases.uneven]
 
 
-@cache
+@remembered
 def made(make):
     release = make()
     return release, make_card(release, estimate_of(release))

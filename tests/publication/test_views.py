@@ -22,9 +22,11 @@ from dpcov.publication import (
 from dpcov.publication import html as page
 from dpcov.publication.card_text import readme_to_markdown
 from dpcov.publication.columns import column_rows
+from dpcov.publication.pictures import draw_all
 from dpcov.publication.tables import tables_to_show
 from publication import releases
 from publication.releases import estimate_of
+from steady_noise import remembered
 
 SOURCES = [
     path
@@ -34,7 +36,7 @@ SOURCES = [
 ]
 
 
-@cache
+@remembered
 def made(make):
     release = make()
     estimate = estimate_of(release)
@@ -50,11 +52,17 @@ def on_the_terminal(said, tables):
     return caught.get()
 
 
+@cache
+def pictures(make):
+    """Draw the pictures once: what is said of a release does not change them."""
+    return draw_all(made(make)[0], 0.1)
+
+
 def views(make, said):
     estimate, _ = made(make)
     tables = tables_to_show(said, estimate, 0.1)
     shown = {
-        "page": page._render(said, estimate, tables),
+        "page": page._render(said, estimate, tables, pictures=pictures(make)),
         "card.md": card_to_markdown(said),
         "README.md": readme_to_markdown(said),
         "terminal": on_the_terminal(said, tables),

@@ -1,7 +1,5 @@
 """With missing="refuse" a release says that its promise holds among complete tables. Claim P8."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ import dpcov
 from dpcov import local
 from dpcov.publication import card_to_markdown, make_card, registry_entry
 from dpcov.publication.html import render_page
+from steady_noise import remembered
 
 pytestmark = [
     pytest.mark.claim("P8"),
@@ -35,7 +34,7 @@ def collected(missing):
     return collector.release()
 
 
-@cache
+@remembered
 def described(make, missing):
     """Return everything that is said about a release to a reader."""
     release = make(missing)

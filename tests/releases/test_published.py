@@ -1,7 +1,6 @@
 """What every release answers about itself."""
 
 from dataclasses import MISSING, fields, replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from dpcov.columns.fields import Field
 from dpcov.errors import ParameterError
 from dpcov.releases.published import Published
 from publication import releases
+from steady_noise import remembered
 
 KINDS = [
     releases.dense,
@@ -22,7 +22,7 @@ KINDS = [
 ]
 
 
-@cache
+@remembered
 def made(make):
     return make()
 

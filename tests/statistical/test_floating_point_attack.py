@@ -15,7 +15,7 @@ from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP
 from dpcov.sensitive.sums.gram import Gram
 
-ROUNDS = 3000
+ROUNDS = 1000
 ABSENT = np.zeros((2, 2))
 PRESENT = np.array([[1.0, 0.0], [0.0, 0.0]])  # one person more, with a row of norm 1
 SCALE = 3.73

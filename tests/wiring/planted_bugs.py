@@ -321,7 +321,7 @@ BUGS = {
         {},
     ),
     "a budget of one percent more": (
-        "privacy.zcdp:zcdp_budget",
+        "privacy.zcdp:_largest_rho",
         "return low\n",
         "return 1.01 * low\n",
         PAIRS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
@@ -98,6 +99,12 @@ def zcdp_budget(*, epsilon: float, delta: float) -> float:
     """
     epsilon = check_number("epsilon", epsilon, low=0.0, high=1e6, open_high=False)
     delta = check_number("delta", delta, low=1e-300, high=1.0, open_low=False)
+    return _largest_rho(epsilon, delta)
+
+
+# A release of pairs asks five times, for the same promise.
+@lru_cache(maxsize=128)
+def _largest_rho(epsilon: float, delta: float) -> float:
     log_delta = math.log(delta)
     # ρ-zCDP never gives more than ε ≥ ρ + o(ρ) is worth, and ρ → 0 gives δ → 0.
     low, high = 0.0, 1.0

@@ -21,7 +21,7 @@ from dpcov.sensitive.workers.tasks import make_tasks
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
 GRID = Grid(row_norm=2.0, bits=16)
 KERNEL = GramKernel(3, GRID, "refuse")
-CELL = "987654"  # must not be in any message
+CELL = "987654321012"  # must not be in any message, nor be a part of a random name
 
 
 def engine(parts=None, tell=None):
@@ -98,12 +98,12 @@ def test_limits_on_blas_that_overlap_leave_no_trace():
     def hold():
         with blas_threads(1):
             entered.set()
-            leave.wait(10)
+            leave.wait(300)
 
     other = threading.Thread(target=hold)
     with blas_threads(1):
         other.start()
-        entered.wait(10)
+        entered.wait(300)
     leave.set()
     other.join()
     assert count() == before

@@ -74,7 +74,7 @@ def test_a_cluster_forgets_the_sums(client):
     ClientScheduler(client).total(tasks, lambda place: None)
     del tasks
     # The cluster hears of it a moment later.
-    for _ in range(100):
+    for _ in range(2000):
         if not client.futures:
             break
         time.sleep(0.05)
