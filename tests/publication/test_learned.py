@@ -105,7 +105,7 @@ def test_a_tail_is_cut_where_clearly_more_than_a_hundredth_lies_beyond():
 
 
 def test_what_was_learned_is_counted():
-    assert "Learned and paid for: the center of 5 columns, the scale of 5 columns, the row" in said(
+    assert "promise: the center of 5 columns, the scale of 5 columns, the row" in said(
         made(releases.facts)[1]
     )
     assert "Centers and scales of all columns were stated." in said(made(releases.scaled)[1])
@@ -113,11 +113,11 @@ def test_what_was_learned_is_counted():
 
 def test_the_table_says_how_every_fact_is_known():
     rows = {row.name: row.cells for row in column_rows(made(releases.uneven)[1])}
-    assert rows["a"]["known"] == "learned"
-    assert rows["b"]["known"] == "range stated; center, scale learned"
-    assert rows["never"]["known"] == "range, scale not seen; center learned"
-    assert rows["known"]["known"] == "stated"
-    assert rows["b"]["limits"] == "-3.000 to 3.000"
+    assert rows["a"]["known"] == "nothing"
+    assert rows["b"]["known"] == "range"
+    assert rows["never"]["known"] == "nothing; range, scale guessed"
+    assert rows["known"]["known"] == "all"
+    assert rows["b"]["limits"] == "-3 to 3"
 
 
 def test_a_table_has_no_empty_column():
