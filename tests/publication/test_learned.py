@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpcov.publication import make_card
+from dpcov.publication import card_learned, make_card
 from dpcov.publication.columns import MOST_ROWS, column_rows
 from dpcov.publication.numbers import in_digits_of, name_some, with_share_error
 from dpcov.releases.learned import Known
@@ -95,9 +95,9 @@ def test_columns_of_which_nothing_was_seen_are_to_be_stated():
     assert "for 'x1' and 'x4'." in said(card_with(known_scale=scale))
 
 
-def test_a_tail_is_cut_where_clearly_more_than_a_hundredth_lies_beyond():
+def test_a_tail_is_cut_where_more_than_a_hundredth_seems_to_lie_beyond():
     error = made(releases.learned)[0].learned.beyond_error
-    beyond = np.array([0.0, 0.01 + 2 * error, 0.01 + 4 * error, -1.0, 0.009])
+    beyond = np.array([0.0, 0.01 + 1.9 * error, 0.01 + 4 * error, -1.0, 0.009])
     assert f"the limits of 'x2' ({with_share_error(beyond[2], error)}): tails are cut" in said(
         card_with(beyond=beyond)
     )
@@ -160,3 +160,10 @@ def test_some_names_are_named():
 
 def test_codes_have_words():
     assert {code.value for code in Known} == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "few", "many"), [(1, 1.9, 2.1), (20, 2.2, 2.3), (83, 2.7, 2.8)]
+)
+def test_of_more_columns_a_cut_tail_must_stand_out_by_more(n_columns, few, many):
+    assert few < card_learned._likely(n_columns) < many

@@ -17,7 +17,8 @@ from dpcov.releases.learned import Known, Learned
 __all__ = ["describe_learned"]
 
 _KNOWN = {Known.STATED: "stated", Known.LEARNED: "learned", Known.NOT_SEEN: "not seen"}
-_MANY, _LIKELY, _CLEARLY = 0.01, 2.0, 3.0  # a share of cells, and so many noise sd above it
+_MANY, _LIKELY, _CLEARLY = 0.01, 2.0, 3.0  # a share of cells, and so many noise sd
+_FALSE_ALARMS = 0.25  # columns that are named by noise alone, in all, on average at most
 _ROUGH = 0.05  # a share of cells that should be told from none
 _LIMITED = (
     "Means and covariances are those of the table with its cells limited to the limits of their "
@@ -133,9 +134,17 @@ def _rough(learned: Learned) -> list[str]:
     ]
 
 
+def _likely(n_columns: int) -> float:
+    """Return how many noise sd a share must have to be named, of so many columns."""
+    from scipy.special import ndtri
+
+    return max(_LIKELY, float(-ndtri(_FALSE_ALARMS / max(n_columns, 1))))
+
+
 def _cut(release: Release, learned: Learned) -> list[str]:
-    cut = learned.beyond - _LIKELY * learned.beyond_error > _MANY
-    cut &= release.design.is_number
+    is_number = release.design.is_number
+    cut = learned.beyond - _likely(int(is_number.sum())) * learned.beyond_error > _MANY
+    cut &= is_number
     if not cut.any():
         return []
     error = learned.beyond_error
