@@ -13,6 +13,7 @@ __all__ = [
     "correlation_text",
     "in_digits_of",
     "interval_text",
+    "limits_text",
     "name_some",
     "percent",
     "probability_text",
@@ -24,6 +25,8 @@ __all__ = [
 _MOST_DIGITS = 6
 _LONGEST_NAME = 60
 _LARGEST = 1e9  # that is written out
+_SEPARATED = 1e4  # numbers from here on have their thousands separated
+_SMALLEST_PROBABILITY = 0.0001  # tables have the digits
 
 
 def in_digits_of(step: float, number: float) -> str:
@@ -38,7 +41,26 @@ def in_digits_of(step: float, number: float) -> str:
     if decimals > _MOST_DIGITS or abs(number) >= _LARGEST:
         return f"{number:.4g}"
     rounded = round(number, decimals) + 0.0  # not -0
-    return f"{rounded:,.{max(decimals, 0)}f}"
+    return f"{rounded:{_separator(rounded)}.{max(decimals, 0)}f}"
+
+
+def _separator(number: float) -> str:
+    """Return what stands between thousands: nothing in four digits, which may be a year."""
+    return "," if abs(number) >= _SEPARATED else ""
+
+
+def limits_text(lower: float, upper: float) -> str:
+    """Write the limits of a column: whole ones as they are, others to what can be seen of them.
+
+    Examples
+    --------
+    >>> limits_text(0.0, 10.0), limits_text(9.7912, 90.5567)
+    ('0 to 10', '9.79 to 90.56')
+    """
+    ends = (lower, upper)
+    if all(end == round(end) and abs(end) < _LARGEST for end in ends):
+        return " to ".join(f"{end + 0.0:{_separator(end)}.0f}" for end in ends)
+    return " to ".join(in_digits_of((upper - lower) / 100, end) for end in ends)
 
 
 def with_error(number: float, error: float) -> str:
@@ -47,7 +69,7 @@ def with_error(number: float, error: float) -> str:
     Examples
     --------
     >>> with_error(41.2345, 0.123), with_error(-1234.5, 87.0)
-    ('41.23 ± 0.12', '-1,234 ± 87')
+    ('41.23 ± 0.12', '-1234 ± 87')
     """
     return f"{in_digits_of(error, number)} ± {in_digits_of(error, error)}"
 
@@ -106,12 +128,12 @@ def probability_text(probability: float) -> str:
 
     Examples
     --------
-    >>> probability_text(0.0456), probability_text(2.34e-7), probability_text(0.0)
-    ('0.046', '2.3e-07', '< 1e-99')
+    >>> probability_text(0.0456), probability_text(0.000234), probability_text(2.34e-7)
+    ('0.046', '0.00023', '< 0.0001')
     """
-    if probability < 1e-99:
-        return "< 1e-99"
-    return f"{probability:.1e}" if probability < 1e-3 else f"{probability:.2g}"
+    if probability < _SMALLEST_PROBABILITY:
+        return f"< {_SMALLEST_PROBABILITY}"
+    return f"{float(f'{probability:.1e}'):.5g}"
 
 
 def quoted(name: str) -> str:

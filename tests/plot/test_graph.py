@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from dpcov.plot import graph, network
@@ -40,7 +43,8 @@ def test_of_too_many_pairs_the_surest_are_drawn_and_the_title_says_so():
     estimate = estimate_of(truth_of(6, (0, 1, 0.3), (2, 3, 0.6), (4, 5, 0.4)))
     ax = network(estimate, axes(), fdr=1e-3, most=1)
     assert sorted(text.get_text() for text in ax.texts) == ["x2", "x3"]
-    assert ax.get_title() == "the 1 surest of 3 related pairs"
+    why = "more than 1 line could not be read"
+    assert ax.get_title() == f"the 1 surest of 3 related pairs:\n{why}"
 
 
 def test_of_too_many_columns_no_more_are_drawn_than_fit(monkeypatch):
@@ -48,7 +52,8 @@ def test_of_too_many_columns_no_more_are_drawn_than_fit(monkeypatch):
     estimate = estimate_of(truth_of(6, (0, 1, 0.3), (2, 3, 0.6), (4, 5, 0.4)))
     ax = network(estimate, axes(), fdr=1e-3)
     assert len(ax.texts) == 4
-    assert ax.get_title() == "the 2 surest of 3 related pairs"
+    why = "more than 5 names could not be read"
+    assert ax.get_title() == f"the 2 surest of 3 related pairs:\n{why}"
 
 
 def test_all_pairs_that_fit_are_drawn():
@@ -56,6 +61,36 @@ def test_all_pairs_that_fit_are_drawn():
     ax = network(estimate, axes(), fdr=1e-3, most=3)
     assert ax.get_title() == "3 related pairs"
     assert len(ax.get_lines()) == 3
+
+
+def noisy_estimate():
+    """Two related pairs; a column of one of them hardly varies beside the noise."""
+    scale = np.array([1.0, 1.0, 1.0, 0.13])
+    truth = truth_of(4, (0, 1, 0.6), (2, 3, 0.999)) * np.outer(scale, scale)
+    return estimate_of(truth, n_rows=4000, epsilon=1.0)
+
+
+def test_what_is_too_noisy_to_tell_is_counted_and_not_drawn():
+    estimate = noisy_estimate()
+    pairs = estimate.edges(0.3).pairs
+    told, untold = int(pairs.told.sum()), int((~pairs.told).sum())
+    assert told
+    assert untold
+    ax = network(estimate, axes(), fdr=0.3)
+    assert len(ax.get_lines()) == told
+    assert ax.get_title().endswith(f"{untold} more: too noisy to tell how strong")
+    drawn = pairs.chosen(pairs.told)
+    names = {estimate.columns[place] for place in (*drawn.first, *drawn.second)}
+    assert {text.get_text() for text in ax.texts} == names
+
+
+def test_where_no_pair_is_told_it_says_how_many_there_are():
+    estimate = noisy_estimate()
+    pairs = estimate.edges(0.3).pairs
+    alone = replace(estimate.edges(0.3), pairs=pairs.chosen(~pairs.told))
+    estimate._found["edges", 0.3, 0.95] = alone
+    ax = network(estimate, axes(), fdr=0.3)
+    assert "related; how strong\nis too noisy to tell." in words(ax)
 
 
 def test_without_any_edge_it_says_so():

@@ -77,6 +77,33 @@ def test_shares_of_a_category_add_up_to_one(noisy):
     np.testing.assert_allclose(shares.groupby("column")["share"].sum(), 1.0)
 
 
+@pytest.fixture(scope="module")
+def skewed():
+    """A category of which one level has half of the rows, and noise has filled many of the rest."""
+    levels = np.where(
+        np.random.default_rng(0).random(4000) < 0.5,
+        0,
+        np.random.default_rng(1).integers(1, 4, 4000),
+    )
+    fields = (Field("many", tuple(f"l{k}" for k in range(40)), may_be_missing=False),)
+    return release_of(levels[:, None].astype(float), fields=fields), (levels == 0).mean()
+
+
+@pytest.mark.parametrize("about", ["population", "table"])
+@pytest.mark.parametrize("confidence", [0.1, 0.95])
+def test_a_share_lies_in_its_interval_however_many_levels_noise_has_filled(
+    skewed, confidence, about
+):
+    for line in Categories(skewed[0]).shares(confidence, about=about):
+        assert 0 <= line.low <= line.share <= line.high <= 1
+
+
+def test_empty_levels_that_noise_has_filled_take_little_from_a_large_one(skewed):
+    release, truth = skewed
+    (largest, *_) = Categories(release).shares(about="table")
+    assert abs(largest.share - truth) < 3 * largest.standard_error
+
+
 def test_the_plain_formula_would_be_too_large(noisy):
     release, frame = noisy
     found = next(

@@ -9,6 +9,8 @@ import pytest
 from dpcov.errors import ParameterError
 from dpcov.postprocess import CovarianceEstimate, Estimate, PairsEstimate
 from plot.pictures import estimate_of, pairs_estimate_of, scaled_estimate_of, truth_of
+from postprocess.categorical import release_of as release_of_table
+from postprocess.categorical import survey
 from postprocess.simulation import release_of
 
 LINKS = (0, 3, 0.6), (1, 2, -0.5)
@@ -127,7 +129,7 @@ def test_pairs_have_the_correlations_of_the_estimate(make):
     frame = pairs.to_frame()
     assert list(frame.columns) == [
         *("first", "second", "correlation", "released", "standard_error"),
-        *("low", "high", "q_value", "told"),
+        *("low", "high", "q_value", "told", "with_level"),
     ]
     assert frame["second"].tolist() == [estimate.columns[place] for place in pairs.second]
 
@@ -233,3 +235,39 @@ def test_correlations_are_cut_and_covariances_are_not():
         above = np.triu_indices(3, k=1)
         assert estimate.covariance[above] == pytest.approx(release.matrix[above], rel=1e-12)
     assert beyond
+
+
+@pytest.fixture(scope="module")
+def mixed_edges():
+    return release_of_table(survey(20_000), epsilon=4.0).estimate().edges()
+
+
+def test_pairs_of_numbers_and_pairs_with_levels_are_two_lists(mixed_edges):
+    numbers, levels = mixed_edges.numbers, mixed_edges.levels
+    assert len(levels) > 5
+    assert len(numbers) + len(levels) == len(mixed_edges)
+    assert not any("=" in name for name in numbers.first + numbers.second)
+    assert all(
+        "=" in first + second for first, second in zip(levels.first, levels.second, strict=True)
+    )
+
+
+def test_a_frame_of_edges_says_which_list_a_pair_is_on(mixed_edges):
+    frame = mixed_edges.to_frame()
+    named = frame["first"].str.contains("=") | frame["second"].str.contains("=")
+    assert (frame["with_level"] == named).all()
+    assert mixed_edges.pairs.to_frame()["with_level"].tolist() == named.tolist()
+
+
+def test_the_first_line_counts_both_lists(mixed_edges):
+    numbers, levels = len(mixed_edges.numbers), len(mixed_edges.levels)
+    line = repr(mixed_edges).splitlines()[0]
+    assert f"({numbers} of numbers, {levels} with a level)" in line
+
+
+@pytest.mark.parametrize("make", [estimate_of, pairs_estimate_of])
+def test_without_categories_all_edges_are_of_numbers(make):
+    edges = make(truth_of(6, *LINKS)).edges(1e-3)
+    assert len(edges.numbers) == len(edges) == 2
+    assert not len(edges.levels)
+    assert "with a level" not in repr(edges)

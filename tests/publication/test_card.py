@@ -168,3 +168,12 @@ def test_text_of_the_curator_is_not_markup():
     assert "<script>" not in text.replace("\\<", "")
     assert "[a](" not in text
     assert "\n# e" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("group_means.csv", "`group_means.csv`"), ("a`_`b.csv", "`` a`_`b.csv ``")],
+)
+def test_a_file_stands_as_code_with_nothing_escaped(name, written):
+    card = {**card_of(releases.dense()), "files": {name: "sha256:0"}}
+    assert f"- {written} sha256:0" in card_to_markdown(card).splitlines()

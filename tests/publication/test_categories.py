@@ -172,10 +172,11 @@ def test_levels_are_text_whatever_they_look_like(folder):
 def test_what_was_learned_is_counted_by_kind(folder):
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     assert (
-        "Learned and paid for: the range of 3 columns, the center of 3 columns, the scale of 3 "
-        "columns, the shares of the levels of 2 categories, how many cells are there in 5 "
-        "columns, how much rows weigh, the row norm, and how much lies beyond it and beyond the "
-        "limits." in card["learned"]["in_words"]
+        "Learned from the table with noise, and paid for out of the promise: the range of 3 "
+        "columns, the center of 3 columns, the scale of 3 columns, the shares of the levels of 2 "
+        "categories, which share of the cells of 5 columns is missing, how much rows weigh, the "
+        "row norm, and how much lies beyond it and beyond the limits."
+        in card["learned"]["in_words"]
     )
 
 

@@ -91,9 +91,23 @@ def test_events_say_what_was_done_and_a_selection_is_told_from_noise():
     ]
     card = card | {"mechanism": card["mechanism"] | {"events": events}}
     assert dict(provenance(card))["what cost privacy"] == (
-        "radius: a choice with a privacy loss of range 0.1 (20%), "
-        "moments: Gaussian noise of 2 sensitivities (80%)"
+        "radius 20 %: a choice with a privacy loss of range 0.1; "
+        "moments 80 %: Gaussian noise of 2 sensitivities"
     )
+
+
+def test_of_many_events_shares_are_named_and_what_is_not_gaussian():
+    _, card = made(releases.learned)
+    events = [
+        {"kind": "gaussian", "name": f"step {place}", "multiplier": 2.0, "share": 0.2}
+        for place in range(4)
+    ]
+    events.append({"kind": "selection", "name": "radius", "range": 0.1, "count": 1, "share": 0.2})
+    card = card | {"mechanism": card["mechanism"] | {"events": events}}
+    said = dict(provenance(card))["what cost privacy"]
+    assert said.startswith("step 0 20 %, step 1 20 %, ")
+    assert "radius 20 %: a choice with a privacy loss of range 0.1" in said
+    assert "sensitivities" not in said
 
 
 def test_the_grid_is_the_row_norm_over_a_power_of_two():
@@ -152,11 +166,12 @@ def test_noise_in_working_units_is_given_in_own_units_too():
     noise, scale = estimate.release.noise_scale, estimate.release.units.scale
     small, large = (noise.off_diagonal * scale[i] * scale[i + 1] for i in (0, 1))
     assert (
-        f"{small:.3g} ('x0' and 'x1') to {large:.3g} ('x1' and 'x2')"
+        f"{small:.3g} ('x0' and 'x1') to {float(f'{large:.3g}'):,.0f} ('x1' and 'x2')"
         in said["noise of a covariance"]
     )
     assert f"{noise.mean * scale[0]:.3g} ('x0')" in said["noise of a mean"]
-    assert f"{noise.diagonal * scale[2] ** 2:.3g} ('x2')" in said["noise of a variance"]
+    large = float(f"{noise.diagonal * scale[2] ** 2:.3g}")
+    assert f"{large:,.0f} ('x2')" in said["noise of a variance"]
 
 
 def test_pairs_without_variances_say_that_all_numbers_are_correlations():

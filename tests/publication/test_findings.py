@@ -88,7 +88,7 @@ def test_correlations_are_written_as_far_as_their_digits_mean_something(correlat
 
 @pytest.mark.parametrize(
     ("probability", "text"),
-    [(0.0, "< 1e-99"), (1e-100, "< 1e-99"), (2.34e-7, "2.3e-07"), (0.0456, "0.046")],
+    [(0.0, "< 0.0001"), (9.9e-5, "< 0.0001"), (1e-4, "0.0001"), (0.0456, "0.046"), (1.0, "1")],
 )
 def test_small_probabilities_are_never_written_as_zero(probability, text):
     assert probability_text(probability) == text

@@ -263,8 +263,11 @@ def test_what_could_have_been_seen_is_stated(estimate, page):
     assert f"Correlations below {detectable} could hardly be seen" in page.words
 
 
-def test_one_column_has_a_page():
-    assert "No pair of columns is related" in page_of(estimate_of(np.eye(1))).words
+def test_a_page_of_one_column_says_nothing_of_pairs_but_that_there_are_none():
+    page = page_of(estimate_of(np.eye(1)))
+    assert "There is one column, and so there are no pairs." in page.words
+    assert "false discovery rate" not in page.words
+    assert "Correlations" not in page.words
 
 
 def test_an_estimate_of_another_release_is_refused(estimate):
@@ -344,3 +347,9 @@ def test_without_its_packages_the_error_names_the_extra(package):
         result.stdout.strip()
         == "Pages need jinja2 and matplotlib: pip install 'dpcov[publication]'"
     )
+
+
+def test_a_page_of_some_pairs_says_what_the_others_do_to_the_estimate():
+    some = page_of(pairs_estimate_of(truth_of(9, (0, 1, 0.5)), max_pairs=4)).words
+    assert "Pairs that were not released are zero in the estimate." in " ".join(some.split())
+    assert "not released" not in page_of(estimate_of(truth_of(4))).words

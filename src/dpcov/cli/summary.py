@@ -73,12 +73,12 @@ def learned(card: Mapping[str, Any]) -> Group:
         lines += [columns_table(card)] if n_numbers(card) else []
         more = n_numbers(card) - _SHOWN_COLUMNS
         if more > 0:
-            lines.append(Text(f"… and {more:,} more {_kind(card)}, in the card."))
+            lines.append(Text(f"… and {more:,} more {_kind(card)}, in columns.csv."))
     if card["data"]["n_categories"]:
         lines.append(categories_table(card))
         more = card["data"]["n_categories"] - _SHOWN_COLUMNS
         if more > 0:
-            lines.append(Text(f"… and {more:,} more categories, in the card."))
+            lines.append(Text(f"… and {more:,} more categories, in categories.csv."))
     return Group(*lines, Text()) if lines else Group()
 
 
@@ -139,7 +139,7 @@ def findings(card: Mapping[str, Any], tables: Mapping[str, Published]) -> Group:
         more = related["number"] - _SHOWN
         lines.append(Text(f"… the surest; {more:,} more related pairs are in pairs.csv."))
     lines += _associations(card, tables)
-    lines.append(Text(f"{printable(card['estimate']['detectable_in_words'])}\n"))
+    lines.append(Text(f"{printable(card['estimate']['detectable_in_words'])}\n".lstrip("\n")))
     if related["gaps"] is not None:
         words = " ".join(map(printable, related["gaps"]["in_words"]))
         lines.append(Text(f"{words}\n"))
@@ -172,7 +172,8 @@ def associations_table(associations: Published) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in association_rows(associations, _SHOWN, related_only=True):
         names = (Text(printable(row.first)), Text(printable(row.second)))
-        table.add_row(*names, f"{row.measure} {row.value}", row.interval, row.q_value)
+        value = f"{row.measure} {row.value}" if row.interval else row.value
+        table.add_row(*names, value, row.interval, row.q_value)
     return table
 
 

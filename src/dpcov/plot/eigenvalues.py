@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from dpcov.plot.look import GRAY, NEGATIVE, POSITIVE, check_estimate, find_axes
 from dpcov.postprocess import AnyEstimate
@@ -65,9 +65,15 @@ def spectrum(estimate: AnyEstimate, ax: Axes | None = None, *, confidence: float
     _draw(ax, estimate.eigenvalues, "estimate", POSITIVE, "o")
     _draw_intervals(ax, estimate, confidence)
     ax.set_xlabel("rank")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(FixedLocator(_ranks(len(estimate.eigenvalues))))
     ax.legend(frameon=False)
     return ax
+
+
+def _ranks(size: int) -> list[float]:
+    """Return the ranks that are named: the first, and round ones."""
+    ticks = MaxNLocator(integer=True).tick_values(0, size)
+    return [1.0, *(tick for tick in map(float, ticks) if 2 <= tick <= size)]
 
 
 def _draw_intervals(ax: Axes, estimate: AnyEstimate, confidence: float) -> None:

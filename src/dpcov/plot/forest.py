@@ -15,10 +15,9 @@ from dpcov.plot.look import (
     axes_of_pairs,
     check_estimate,
     related_pairs,
-    say,
     shown_name,
 )
-from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
+from dpcov.postprocess import AnyEstimate, Pairs
 
 __all__ = ["draw_forest", "intervals", "name_rows"]
 
@@ -77,10 +76,7 @@ def intervals(
     most = check_count("most", most, low=1)
     pairs = related_pairs(estimate, fdr, confidence, levels=levels)
     ax = axes_of_pairs(pairs, ax, fdr)
-    if not len(pairs):
-        return ax
     if not pairs.told.any():
-        say(ax, f"{len(pairs):,} pairs are related; how strong\nis {TOO_NOISY}.")
         return ax
     strongest = _strongest(pairs)[:most]
     draw_forest(ax, pairs.released[strongest], pairs.low[strongest], pairs.high[strongest])

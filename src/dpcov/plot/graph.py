@@ -24,7 +24,7 @@ from dpcov.plot.look import (
     shown_name,
     text_color,
 )
-from dpcov.postprocess import AnyEstimate, Pairs
+from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
 
 __all__ = ["network"]
 
@@ -50,8 +50,9 @@ def network(
 ) -> Axes:
     """Draw the pairs that are related as a network.
 
-    Columns that are in no pair are not drawn. Solid orange lines are positive
-    correlations, dashed blue ones negative; the wider, the stronger.
+    Columns that are in no pair are not drawn, nor are pairs of which the noise does not tell how
+    strong they are. Solid orange lines are positive correlations, dashed blue ones negative; the
+    wider, the stronger.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def network(
         The expected share of false pairs among all that are found, at most.
     most : int, default 60
         Draw no more pairs than this, the surest, and no more than 40 columns. The title
-        says how many there are.
+        says how many are left out, and why.
     levels : bool, default True
         Whether levels of categories are columns; if not, numbers alone are drawn.
 
@@ -83,12 +84,13 @@ def network(
     """
     check_estimate(estimate)
     most = check_count("most", most, low=1)
-    pairs = related_pairs(estimate, fdr, levels=levels)
-    ax = axes_of_pairs(pairs, ax, fdr)
+    related = related_pairs(estimate, fdr, levels=levels)
+    ax = axes_of_pairs(related, ax, fdr)
+    pairs = related.chosen(related.told)
     if not len(pairs):
         return ax
     ax.set_axis_off()
-    shown = _count_shown(pairs, most)
+    shown, why = _count_shown(pairs, most)
     columns, ends = np.unique([pairs.first[:shown], pairs.second[:shown]], return_inverse=True)
     first, second = ends.reshape(2, -1)
     longest = _LONGEST if len(columns) <= _MANY_NODES else _LONGEST_OF_MANY
@@ -113,19 +115,21 @@ def network(
     ax.set_ylim(layout.low[1] - _ROOM_OF_LEGEND * LINE, layout.high[1])
     ax.set_aspect("equal")
     _write_names(ax, names, layout)
-    ax.set_title(_title(shown, len(pairs)))
+    ax.set_title(_title(shown, len(pairs), why, len(related) - len(pairs)))
     _add_legend(ax, pairs.released[:shown])
     return ax
 
 
-def _count_shown(pairs: Pairs, most: int) -> int:
-    """Return how many of the surest pairs can be read."""
+def _count_shown(pairs: Pairs, most: int) -> tuple[int, str]:
+    """Return how many of the surest pairs can be read, and why no more."""
     seen: set[int] = set()
     for place, ends in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
         seen.update(ends)
-        if place == most or len(seen) > _MOST_NODES:
-            return place
-    return len(pairs)
+        if place == most:
+            return place, f"more than {most:,} {'line' if most == 1 else 'lines'} could not be read"
+        if len(seen) > _MOST_NODES:
+            return place, f"more than {_MOST_NODES} names could not be read"
+    return len(pairs), ""
 
 
 def _write_names(ax: Axes, names: list[str], layout: Layout) -> None:
@@ -152,10 +156,11 @@ def _font_size(ax: Axes, layout: Layout) -> float:
     return float(np.clip(LETTER * points / _LETTER_WIDTH, _SMALLEST, _LARGEST))
 
 
-def _title(shown: int, found: int) -> str:
-    if shown < found:
-        return f"the {shown:,} surest of {found:,} related pairs"
-    return "1 related pair" if found == 1 else f"{found:,} related pairs"
+def _title(shown: int, told: int, why: str, untold: int) -> str:
+    noisy = f"\n{untold:,} more: {TOO_NOISY} how strong" if untold else ""
+    if shown < told:
+        return f"the {shown:,} surest of {told:,} related pairs:\n{why}{noisy}"
+    return f"{'1 related pair' if told == 1 else f'{told:,} related pairs'}{noisy}"
 
 
 def _add_legend(ax: Axes, correlation: npt.NDArray[np.float64]) -> None:

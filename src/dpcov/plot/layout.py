@@ -22,8 +22,9 @@ LETTER, LINE = 0.1, 0.27
 _GAP = 0.25  # between components
 _SHAPE = 1.4  # width over height of the whole
 _OFFSET = 0.12  # of a name from its node
-# Where a name goes: above, below, right, left; of equal ones the first.
-_SIDES = ((0, 1), (0, -1), (1, 0), (-1, 0))
+# Where a name goes: above, below, right, left, or between two of them; of equal ones the first.
+_SIDES = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
+_ROUNDS = 3
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -86,29 +87,35 @@ def lay_out(first: Places, second: Places, lengths: Sequence[int]) -> Layout:
 
 
 def _choose_sides(places: Array, ends: tuple[Places, Places], widths: Array) -> list[Side]:
-    """Choose for each name the side where it covers the fewest names, nodes and edges."""
+    """Choose for each name the side where it covers the fewest names, nodes and edges.
+
+    In a few rounds: where the last name has no room, another one may make it.
+    """
     along = np.linspace(0.05, 0.95, 19)[:, None, None]
     lines = (places[ends[0]] * (1 - along) + places[ends[1]] * along).reshape(-1, 2)
-    names: list[tuple[Array, Array]] = []
-    chosen = []
+    names: dict[int, tuple[Array, Array]] = {}
+    chosen: dict[int, Side] = {}
     # From the outside in: the middle has less choice, but can also be read without it.
-    for node in np.argsort(-np.linalg.norm(places - places.mean(axis=0), axis=1), kind="stable"):
-        costs = []
-        for side in _SIDES:
-            low, high = _name_box(places[node], side, float(widths[node]))
-            overlaps = sum(
-                float(np.prod(np.maximum(np.minimum(high, b) - np.maximum(low, a), 0)))
-                for a, b in names
-            )
-            costs.append(
-                100 * overlaps
-                + 5 * _count_inside(places, low, high)
-                + _count_inside(lines, low, high)
-            )
-        side = _SIDES[int(np.argmin(costs))]
-        names.append(_name_box(places[node], side, float(widths[node])))
-        chosen.append((int(node), side))
-    return [side for _, side in sorted(chosen)]
+    order = np.argsort(-np.linalg.norm(places - places.mean(axis=0), axis=1), kind="stable")
+    for node in order.tolist() * _ROUNDS:
+        names.pop(node, None)
+        others = list(names.values())
+        boxes = [_name_box(places[node], side, float(widths[node])) for side in _SIDES]
+        costs = [_cost(box, others, places, lines) for box in boxes]
+        best = int(np.argmin(costs))
+        names[node], chosen[node] = boxes[best], _SIDES[best]
+    return [chosen[node] for node in range(len(places))]
+
+
+def _cost(
+    box: tuple[Array, Array], others: list[tuple[Array, Array]], places: Array, lines: Array
+) -> float:
+    low, high = box
+    overlaps = sum(
+        float(np.prod(np.maximum(np.minimum(high, b) - np.maximum(low, a), 0))) for a, b in others
+    )
+    inside = 5 * _count_inside(places, low, high) + _count_inside(lines, low, high)
+    return 100 * overlaps + inside
 
 
 def _count_inside(points: Array, low: Array, high: Array) -> int:

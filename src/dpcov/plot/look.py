@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from dpcov.errors import ParameterError
-from dpcov.postprocess import AnyEstimate, CovarianceEstimate, Pairs
+from dpcov.postprocess import TOO_NOISY, AnyEstimate, CovarianceEstimate, Pairs
 from dpcov.postprocess.estimate import Estimate
 
 __all__ = [
@@ -90,10 +90,13 @@ def say(ax: Axes, words: str) -> None:
 
 
 def axes_of_pairs(pairs: Pairs, ax: Axes | None, fdr: float) -> Axes:
-    """Return the axes for the related pairs, with a sentence in them if there are none."""
+    """Return the axes for the related pairs, with a sentence in them if none can be drawn."""
     ax = find_axes(ax)
     if not len(pairs):
         say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
+    elif not pairs.told.any():
+        number = "1 pair is" if len(pairs) == 1 else f"{len(pairs):,} pairs are"
+        say(ax, f"{number} related; how strong\nis {TOO_NOISY}.")
     return ax
 
 
@@ -101,11 +104,8 @@ def related_pairs(
     estimate: AnyEstimate, fdr: float, confidence: float = 0.95, *, levels: bool = True
 ) -> Pairs:
     """Return the related pairs; without `levels`, those of numbers alone."""
-    pairs = estimate.edges(fdr, confidence=confidence).pairs
-    if levels:
-        return pairs
-    numbers = number_places(estimate)
-    return pairs.chosen(np.isin(pairs.first, numbers) & np.isin(pairs.second, numbers))
+    edges = estimate.edges(fdr, confidence=confidence)
+    return edges.pairs if levels else edges.numbers.pairs
 
 
 def number_places(estimate: AnyEstimate) -> npt.NDArray[np.intp]:

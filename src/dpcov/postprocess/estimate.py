@@ -431,7 +431,7 @@ def estimate_covariance(
     known = partial(variances_of_correlations, noise, shrunk)
     covariance = release.units.to_own(make_psd(shrunk, method=psd, variances=known))
     detectable = best_detectable_correlation(noise)
-    if detectable > 1:
+    if detectable > 1 and release.n_pairs:
         warnings.warn(
             "Nothing is detectable in this release: a correlation would have to be "
             f"{detectable:.2g} to stand out. Do not read relations from it. More rows, a larger "

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.design import Design
 from dpcov.errors import ParameterError
 from dpcov.extras import load_pandas
+from dpcov.multiplicity import count_pairs
 from dpcov.notebook import show
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.postprocess.choice import RiskCurve
@@ -24,7 +26,7 @@ from dpcov.postprocess.correlations import Released
 from dpcov.postprocess.inference import Edges, Listed
 from dpcov.postprocess.pairs_table import Pair, Pairs
 from dpcov.postprocess.psd import components
-from dpcov.postprocess.synthetic import draw_rows
+from dpcov.postprocess.synthetic import draw_table
 from dpcov.releases import AnyRelease
 
 if TYPE_CHECKING:
@@ -194,6 +196,12 @@ class CovarianceEstimate(ABC):
     def _released_at(self, first: Places, second: Places, confidence: float) -> Released: ...
 
     @cached_property
+    def _is_level(self) -> npt.NDArray[np.bool_]:
+        """Which columns are levels of a category."""
+        design = getattr(self.release, "design", None)
+        return np.zeros(len(self.columns), np.bool_) if design is None else ~design.is_number
+
+    @cached_property
     def _found(self) -> dict[tuple[str | float, ...], Any]:
         # Asked for by every table, picture and text of a page, at the same rate.
         return {}
@@ -205,11 +213,17 @@ class CovarianceEstimate(ABC):
         ----------
         fdr : float, default 0.1
             The expected share of false pairs on the list, at most, for rows that are about
-            Gaussian. All pairs of columns count as tested; pairs of numbers, and pairs with a
-            level of a category, are two lists that each have this rate.
+            Gaussian. All pairs of columns count as tested.
         confidence : float, default 0.95
             The probability that an interval covers its correlation. It is less for pairs
             that are on the list because noise made them large.
+
+        Returns
+        -------
+        Edges
+            The surest first. Where there are categories these are two lists, each with this rate:
+            `Edges.numbers`, the pairs of two numbers, and `Edges.levels`, those with a level. In
+            a data frame the column ``with_level`` says which one a pair is on.
 
         Examples
         --------
@@ -277,6 +291,7 @@ class CovarianceEstimate(ABC):
             high=released.high,
             q_value=q_value,
             told=released.told,
+            with_level=self._is_level[first] | self._is_level[second],
             confidence=confidence,
         )
 
@@ -374,7 +389,7 @@ class CovarianceEstimate(ABC):
         return result
 
     def sample(self, n_rows: int, *, seed: int | None = None) -> pd.DataFrame:
-        """Draw synthetic rows from the Gaussian with this covariance, about `location`.
+        """Draw synthetic rows with this covariance, about `location`.
 
         Parameters
         ----------
@@ -386,18 +401,34 @@ class CovarianceEstimate(ABC):
         Returns
         -------
         pandas.DataFrame
-            With the column names. Cells beyond `Release.limits` are at the limit, as those of the
-            table were.
+            With the columns of the table. Numbers are Gaussian, given the levels of the categories;
+            those beyond `Release.limits` are at the limit, as those of the table were. A category
+            is one column, a `pandas.Categorical` that has its levels with the released shares. No
+            cell is missing. A release does not know which numbers are whole: ordered levels
+            are numbers between the first and the last.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> sex = np.random.default_rng(0).integers(0, 2, 20_000)
+        >>> people = pd.DataFrame({"sex": pd.Categorical.from_codes(sex, ["f", "m"])})
+        >>> people["income"] = np.random.default_rng(1).normal(3000 + 500 * sex, 800)
+        >>> release = dpcov.release(people, epsilon=1, delta=1e-6, seed=0)
+        >>> drawn = release.estimate().sample(10_000, seed=0)
+        >>> drawn["sex"].cat.categories.tolist()
+        ['f', 'm']
+        >>> drawn.groupby("sex", observed=True)["income"].mean().round(-2).tolist()
+        [3000.0, 3500.0]
         """
-        n_rows = check_count("n_rows", n_rows, low=1)
-        seed = None if seed is None else check_count("seed", seed, low=0)
-        pandas = load_pandas()
-        rows = draw_rows(self._dense(), n_rows, seed) + self.location
-        limits = getattr(self.release, "limits", None)
-        if limits is not None:
-            np.clip(rows, *limits, out=rows)
-        frame: pd.DataFrame = pandas.DataFrame(rows, columns=list(self.columns))
-        return frame
+        design = getattr(self.release, "design", None) or Design.numbers_of(self.columns)
+        return draw_table(
+            self._dense(),
+            self.location,
+            design,
+            limits=getattr(self.release, "limits", None),
+            n_rows=check_count("n_rows", n_rows, low=1),
+            seed=None if seed is None else check_count("seed", seed, low=0),
+        )
 
     def to_frame(self, of: str = "covariance") -> pd.DataFrame:
         """Return a matrix of the estimate as a pandas data frame with the column names.
@@ -418,8 +449,18 @@ class CovarianceEstimate(ABC):
 
     def _repr_html_(self) -> str:
         edges = self.edges()
-        related = (
-            f"{len(edges):,} of {self.n_pairs:,} pairs are related at a false discovery rate of "
-            f"10 %{'; the surest:' if len(edges) else '.'}"
-        )
-        return show(repr(self), [related], edges.HEADING, edges.cells(), n_rows=len(edges))
+        numbers, n_numbers = edges.numbers, count_pairs(int((~self._is_level).sum()))
+        lists = [("pairs", edges, self.n_pairs)]
+        if self._is_level.any():
+            with_levels = self.n_pairs - n_numbers
+            lists = [
+                ("pairs of numbers", numbers, n_numbers),
+                ("pairs with a level of a category", edges.levels, with_levels),
+            ]
+        sentences = [
+            f"{len(found):,} of {n_pairs:,} {what} are related at a false discovery rate of 10 %."
+            for what, found, n_pairs in lists
+        ]
+        if len(edges):
+            sentences[-1] += " The surest:"
+        return show(repr(self), sentences, edges.HEADING, edges.cells(), n_rows=len(edges))

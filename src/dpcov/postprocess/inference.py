@@ -55,11 +55,15 @@ class Edge(NamedTuple):
     low: float
     high: float
     told: bool
+    with_level: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
     """The related pairs, the surest first. Iterate over it, or turn it into a data frame.
+
+    With categories these are two lists, each with the stated false discovery rate: `numbers` and
+    `levels`. A category with many levels would otherwise decide which numbers are related.
 
     Parameters
     ----------
@@ -91,6 +95,30 @@ class Edges:
         return tuple(self.pairs.columns[place] for place in self.pairs.second)
 
     @property
+    def numbers(self) -> Edges:
+        """The list of pairs of two numbers: all of them, if there are no categories."""
+        return self._chosen(~self.pairs.with_level)
+
+    @property
+    def levels(self) -> Edges:
+        """The list of pairs with a level of a category.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> sex = np.random.default_rng(0).integers(0, 2, 20_000)
+        >>> people = pd.DataFrame({"sex": pd.Categorical.from_codes(sex, ["f", "m"])})
+        >>> people["income"] = np.random.default_rng(1).normal(3000 + 500 * sex, 800)
+        >>> edges = dpcov.release(people, epsilon=1, delta=1e-6, seed=0).estimate().edges()
+        >>> len(edges.numbers), sorted(edge.first for edge in edges.levels)
+        (0, ['sex=f', 'sex=m'])
+        """
+        return self._chosen(self.pairs.with_level)
+
+    def _chosen(self, which: npt.NDArray[np.bool_]) -> Edges:
+        return Edges(self.value[which], self.standard_error[which], self.pairs.chosen(which))
+
+    @property
     def q_value(self) -> Array:
         """The smallest false discovery rate at which each pair is on the list."""
         return self.pairs.q_value
@@ -112,6 +140,7 @@ class Edges:
             pairs.low,
             pairs.high,
             pairs.told,
+            pairs.with_level,
         )
         return map(
             Edge._make,
@@ -125,6 +154,9 @@ class Edges:
 
     def __repr__(self) -> str:
         number = "1 edge" if len(self) == 1 else f"{len(self):,} edges"
+        with_level = int(self.pairs.with_level.sum())
+        if with_level:
+            number += f" ({len(self) - with_level:,} of numbers, {with_level:,} with a level)"
         lines = [
             f"{number}: released correlations, {100 * self.pairs.confidence:g} % intervals"
             if len(self)

@@ -61,9 +61,11 @@ def _numbers(moments: JointMoments, place: int, width: float, sampled: bool) -> 
     noise = (units.scale[own] * found.mean_error[own]) ** 2
     n_rows = moments.release.n_terms * float(found.observed[own.start, own.start])
     sampling = 1 / n_rows if sampled else 0.0
-    # As released, before shares were made to be at least zero; beyond [0, 1] is bad luck.
+    # As released, before shares were made to be possible; beyond [0, 1] is bad luck.
     seen = units.center[own] + units.scale[own] * found.mean_with[own, own.start]
     low, high = _score_interval(np.clip(seen, 0.0, 1.0), noise, sampling, width)
+    # What is shown has a place in its interval, which then holds the truth no less often.
+    low, high = np.minimum(low, share), np.maximum(high, share)
     error = np.sqrt(noise + sampling * share * (1 - share))
     numbers: list[list[float]] = np.column_stack([share, error, low, high]).tolist()
     return numbers

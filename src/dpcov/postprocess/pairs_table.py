@@ -51,6 +51,9 @@ class Pairs:
     told : ndarray of bool
         Whether the release says how large the correlation is. If not, it is too noisy to tell: a
         variance does not stand out of its noise, or the interval is 1.5 wide or wider.
+    with_level : ndarray of bool
+        Whether one of the two is a level of a category. Pairs of numbers and pairs with levels are
+        tested in two lists.
     confidence : float
         The probability that an interval covers its correlation.
     """
@@ -65,6 +68,7 @@ class Pairs:
     high: Array
     q_value: Array
     told: npt.NDArray[np.bool_]
+    with_level: npt.NDArray[np.bool_]
     confidence: float
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from dpcov.digits import interval_text, percent
 from dpcov.multiplicity import count_pairs
 from dpcov.plot.look import number_places, shown_name
-from dpcov.postprocess import AnyEstimate, Pairs
+from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
 from dpcov.publication.card_findings import strongest_of
 
 __all__ = ["heatmap", "intervals", "network", "risk", "spectrum"]
@@ -38,13 +38,17 @@ def heatmap(estimate: AnyEstimate, *, levels: bool = True) -> str:
 
 def network(related: Pairs) -> str:
     """Say how many pairs there are, and of which sign."""
-    positive = int((related.released > 0).sum())
-    columns = len(np.union1d(related.first, related.second))
-    return (
-        f"Network of related columns. {len(related):,} pairs of {columns:,} columns were "
-        f"found, {positive:,} with a positive and {len(related) - positive:,} with a "
+    told = related.chosen(related.told)
+    positive, untold = int((told.released > 0).sum()), len(related) - len(told)
+    columns = len(np.union1d(told.first, told.second))
+    text = (
+        f"Network of related columns. {len(told):,} pairs of {columns:,} columns were "
+        f"found, {positive:,} with a positive and {len(told) - positive:,} with a "
         "negative correlation; the surest are drawn."
     )
+    if not untold:
+        return text
+    return f"{text} {untold:,} more are related, and not drawn: how strong is {TOO_NOISY}."
 
 
 def intervals(related: Pairs) -> str:

@@ -10,13 +10,14 @@ import math
 from typing import Any
 
 from dpcov.digits import percent, quoted
-from dpcov.postprocess import AnyEstimate
+from dpcov.postprocess import TOO_NOISY, AnyEstimate
 from dpcov.postprocess.association import CRAMER, Association
 from dpcov.postprocess.estimate import Estimate
 
 __all__ = ["describe_associations", "is_association_told", "strength_of"]
 
 _STRONGEST = 3
+_WIDEST = 0.75  # of an interval that says something
 _MEASURES = (
     "η² is the share of a number's variance that a category explains; Cramér's V of two "
     "categories is 0 if they are unrelated and 1 if one follows from the other."
@@ -30,10 +31,10 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
     listed = estimate.categories.associations()
     if not len(listed):
         return None
-    told = [line for line in listed if is_association_told(line)]
-    related = [line for line in told if line.q_value <= fdr]
-    strongest = sorted(related, key=strength_of, reverse=True)[:_STRONGEST]
-    untold = len(listed) - len(told)
+    related = [line for line in listed if line.q_value <= fdr]
+    told = [line for line in related if is_association_told(line)]
+    strongest = sorted(told, key=strength_of, reverse=True)[:_STRONGEST]
+    untold = sum(not is_association_told(line) for line in listed)
     return {
         "number": len(related),
         "n_pairs": len(listed),
@@ -47,8 +48,11 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
 
 
 def is_association_told(line: Association) -> bool:
-    """Return whether enough levels stand out of the noise to say how strong it is."""
-    return not math.isnan(line.value)
+    """Return whether enough stands out of the noise to say how strong it is.
+
+    An interval that is three quarters of all that is possible says nothing, as with correlations.
+    """
+    return not math.isnan(line.value) and line.high - line.low < _WIDEST
 
 
 def strength_of(line: Association) -> float:
@@ -74,18 +78,20 @@ def _in_words(
     named = "; ".join(_named(line) for line in strongest)
     which = "associations" if len(strongest) > 1 else "association"
     intervals = "95 % intervals" if len(strongest) > 1 else "its 95 % interval"
-    return [
+    found = (
         f"{number:,} of {n_pairs:,} {pairs} of columns with a category "
-        f"{'is' if number == 1 else 'are'} related at {rate}.",
-        f"The strongest {which}, with {intervals}: {named}. {_MEASURES}",
-    ]
+        f"{'is' if number == 1 else 'are'} related at {rate}."
+    )
+    if not strongest:
+        return [found]
+    return [found, f"The strongest {which}, with {intervals}: {named}. {_MEASURES}"]
 
 
 def _untold_in_words(untold: int) -> list[str]:
     if not untold:
         return []
     pairs = "1 of these pairs" if untold == 1 else f"{untold:,} of these pairs"
-    return [f"In {pairs} too few levels stand out of the noise to tell."]
+    return [f"How far the columns of {pairs} go together is {TOO_NOISY}."]
 
 
 def _named(line: Association) -> str:

@@ -24,7 +24,7 @@ from dpcov.postprocess.visibility import Visibility, visibility_of
 from dpcov.publication.card_associations import describe_associations
 from dpcov.publication.card_gaps import describe_gaps
 
-__all__ = ["describe_related", "describe_visibility", "strongest_of", "with_level"]
+__all__ = ["describe_related", "describe_visibility", "strongest_of"]
 
 _STRONGEST = 3
 _STANDS_OUT = (
@@ -41,10 +41,9 @@ def describe_related(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:
     Where there are categories, of the pairs of numbers. Pairs with a level are counted apart, and
     what goes with categories and with gaps has its own lists, at the same rate.
     """
-    related, known = estimate.edges(fdr).pairs, estimate.pairs()
-    of_numbers, n_pairs = ~with_level(estimate, related), _count_number_pairs(estimate)
-    numbers, levels = related.chosen(of_numbers), int((~of_numbers).sum())
-    with_levels = with_level(estimate, known)
+    edges, known = estimate.edges(fdr), estimate.pairs()
+    numbers, levels = edges.numbers.pairs, len(edges.levels)
+    n_pairs, with_levels = _count_number_pairs(estimate), known.with_level
     strongest = strongest_of(numbers)[:_STRONGEST]
     untold = int((~known.told & ~with_levels).sum())
     return {
@@ -65,15 +64,6 @@ def describe_related(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:
         "associations": describe_associations(estimate, fdr),
         "gaps": describe_gaps(estimate, fdr),
     }
-
-
-def with_level(estimate: AnyEstimate, pairs: Pairs) -> npt.NDArray[np.bool_]:
-    """Return which pairs have a level of a category, and are not of two numbers."""
-    is_level = estimate.noise.is_level if isinstance(estimate, Estimate) else None
-    if is_level is None:
-        return np.zeros(len(pairs), dtype=np.bool_)
-    result: npt.NDArray[np.bool_] = is_level[pairs.first] | is_level[pairs.second]
-    return result
 
 
 def _count_number_pairs(estimate: AnyEstimate) -> int:
@@ -107,7 +97,9 @@ def _in_words(
 ) -> list[str]:
     n_pairs, rate = _count_number_pairs(estimate), percent(fdr)
     what = "columns" if n_pairs == estimate.n_pairs else "numbers"
-    if not n_pairs and estimate.n_pairs:  # the list of categories says it all
+    if not estimate.n_pairs:
+        return ["There is one column, and so there are no pairs."]
+    if not n_pairs:  # the list of categories says it all
         return []
     if not len(related):
         sentences = [
@@ -118,8 +110,8 @@ def _in_words(
         are = "is" if len(related) == 1 else "are"
         sentences = [
             f"{len(related):,} of {n_pairs:,} pair{'s' * (n_pairs > 1)} of {what} {are} related "
-            f"at a false discovery rate of {rate}: of lists made like this one, at most {rate} "
-            "are expected to be false.",
+            f"at a false discovery rate of {rate}: of the pairs on a list made like this one, at "
+            f"most {rate} on average are not.",
             *_strongest_in_words(related, strongest),
         ]
     if untold:
@@ -160,6 +152,8 @@ def describe_visibility(estimate: AnyEstimate) -> dict[str, Any]:
 
 
 def _visible_in_words(estimate: AnyEstimate, seen: Visibility) -> str:
+    if not estimate.n_pairs:
+        return ""
     if len(seen.blind) == seen.n_columns:
         return (
             "In most pairs no correlation, however strong, would have stood out with probability "

@@ -12,7 +12,7 @@ from typing import Any
 from dpcov.privacy import ApproxDP, Approximate, Gaussian, Neighbors, Pure, PureDP
 from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.promise import WEAK_EPSILON
-from dpcov.releases import AnyRelease
+from dpcov.releases import AnyRelease, Release
 
 __all__ = ["describe_guarantee", "known_limits"]
 
@@ -194,6 +194,8 @@ def _not_protected(release: AnyRelease, unit: str | None) -> list[str]:
         "the names of the columns",
         "the bounds, centers and scales that were stated",
     ]
+    if isinstance(release, Release) and len(release.design.categories):
+        items.append("which levels a category can have; which of them occur is protected")
     if unit is not None:
         items.append(f"which rows have the same {unit!r}")
     if release.provenance.missing == "refuse":

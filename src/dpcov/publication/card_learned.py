@@ -17,11 +17,12 @@ from dpcov.releases.learned import Known, Learned
 __all__ = ["describe_learned"]
 
 _KNOWN = {Known.STATED: "stated", Known.LEARNED: "learned", Known.NOT_SEEN: "not seen"}
-_MANY, _CLEARLY = 0.01, 3.0  # a share of cells, and so many noise sd above it
+_MANY, _LIKELY, _CLEARLY = 0.01, 2.0, 3.0  # a share of cells, and so many noise sd
+_FALSE_ALARMS = 0.25  # columns that are named by noise alone, in all, on average at most
 _ROUGH = 0.05  # a share of cells that should be told from none
 _LIMITED = (
-    "The covariance is that of the table with its cells limited to the limits of their columns: a "
-    "cell beyond a limit counts as the limit."
+    "Means and covariances are those of the table with its cells limited to the limits of their "
+    "columns: a cell beyond a limit counts as the limit."
 )
 
 
@@ -67,8 +68,8 @@ def _in_words(release: Release, learned: Learned) -> list[str]:
         *([_LIMITED] if release.design.is_number.any() else []),
         _what_was_learned(release, learned),
         f"{clipped} of the rows were longer than the row norm and were shortened to it. To make up "
-        f"for that, all variances and covariances were multiplied by {factor}. Noise may bring a "
-        "share below zero.",
+        f"for that, all variances and covariances were multiplied by {factor}."
+        f"{' Noise may bring a share below zero.' if clipping.share < 0 else ''}",
     ]
     return sentences + _unseen(release, learned) + _rough(learned) + _cut(release, learned)
 
@@ -94,12 +95,15 @@ def _what_was_learned(release: Release, learned: Learned) -> str:
         parts.append(f"the shares of the levels of {number}")
     if "observed" in steps:
         number = _count(release.design.n_gaps, "column", "columns")
-        parts.append(f"how many cells are there in {number}")
+        parts.append(f"which share of the cells of {number} is missing")
     if release.weights is not None:
         parts.append("how much rows weigh")
     beyond = " and beyond the limits" if is_number.any() else ""
     parts.append(f"the row norm, and how much lies beyond it{beyond}")
-    return f"{stated}Learned and paid for: {', '.join(parts)}."
+    return (
+        f"{stated}Learned from the table with noise, and paid for out of the promise: "
+        f"{', '.join(parts)}."
+    )
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -125,13 +129,22 @@ def _rough(learned: Learned) -> list[str]:
     return [
         "For so many columns these are few rows: limits were learned roughly, and how many cells "
         f"lie beyond them is known to within ± {100 * within:.2g} % only. Long tails, and columns "
-        "most of whose cells are equal, may be cut. Center and scale are used as they are stated."
+        "most of whose cells are equal, may be cut. A center and a scale that are stated are not "
+        "learned, and cost nothing."
     ]
 
 
+def _likely(n_columns: int) -> float:
+    """Return how many noise sd a share must have to be named, of so many columns."""
+    from scipy.special import ndtri
+
+    return max(_LIKELY, float(-ndtri(_FALSE_ALARMS / max(n_columns, 1))))
+
+
 def _cut(release: Release, learned: Learned) -> list[str]:
-    cut = learned.beyond - _CLEARLY * learned.beyond_error > _MANY
-    cut &= release.design.is_number
+    is_number = release.design.is_number
+    cut = learned.beyond - _likely(int(is_number.sum())) * learned.beyond_error > _MANY
+    cut &= is_number
     if not cut.any():
         return []
     error = learned.beyond_error
@@ -140,6 +153,6 @@ def _cut(release: Release, learned: Learned) -> list[str]:
         for place in np.flatnonzero(cut)
     )
     return [
-        f"Clearly more than 1 % of the cells lie beyond the limits of {names}: tails are cut, "
-        "and variances and covariances are those of the limited cells."
+        f"More than 1 % of the cells seem to lie beyond the limits of {names}: tails are cut, and "
+        "means, standard deviations and covariances may be far from those of the whole cells."
     ]

@@ -78,7 +78,12 @@ def _template(name: str) -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"sentence": _sentence, "shown": _shown, "as_written": _AsWritten}
+    environment.filters |= {
+        "sentence": _sentence,
+        "shown": _shown,
+        "as_written": _AsWritten,
+        "code": _code,
+    }
     return environment.get_template(name)
 
 
@@ -99,5 +104,20 @@ def _sentence(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return text in one line in which nothing is markup."""
+    return _MARKUP.sub(r"\\\1", _in_one_line(text))
+
+
+def _code(text: str) -> _AsWritten:
+    """Return text as code, in which nothing is markup and nothing may be escaped.
+
+    A fence is longer than any in the text.
+    """
+    inner = _in_one_line(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", inner)), default=0))
+    room = " " if "`" in inner else ""
+    return _AsWritten(f"{fence}{room}{inner}{room}{fence}")
+
+
+def _in_one_line(text: str) -> str:
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    return _MARKUP.sub(r"\\\1", " ".join(printable.split()))
+    return " ".join(printable.split())

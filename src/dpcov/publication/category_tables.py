@@ -54,7 +54,7 @@ def _associations(estimate: Estimate, fdr: float) -> Table:
         "high": _numbers(lines, "high", near=_ROUGH),
         "q_value": _q_values(lines),
         "told": Series(told),
-        "related": Series(told & (np.asarray(q_value.values) <= fdr)),
+        "related": Series(np.asarray(q_value.values) <= fdr),
         "pooled": _texts(_JOINED.join(line.pooled) for line in lines),
     }
 

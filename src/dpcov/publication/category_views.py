@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcov.digits import probability_text, with_error
+from dpcov.postprocess import TOO_NOISY
 from dpcov.postprocess.association import CRAMER
 from dpcov.postprocess.gap_findings import GapFinding
 from dpcov.postprocess.listing import number
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 _TOO_RARE = "too rare to tell"
-_TOO_FEW = "too few levels to tell"
 _MOST_NUMBERS = 4  # beside each other
 _MOST_LEVELS = 60
 _MOST_LEVEL_PAIRS = 1200
@@ -49,7 +49,7 @@ class AssociationRow:
     measure : str
         What is measured, as a symbol.
     value, interval : str
-        How large it is; or that too few levels stand out, and nothing.
+        How large it is; or that it is too noisy to tell, and nothing.
     q_value : str
         The smallest false discovery rate at which it is related.
     related : bool
@@ -86,7 +86,7 @@ def _association(line: Mapping[str, Any]) -> AssociationRow:
         first=line["first"],
         second=line["second"],
         measure=line["measure"],
-        value=number(value) if told else _TOO_FEW,
+        value=number(value) if told else TOO_NOISY,
         interval=f"{number(line['low'])} to {number(line['high'])}" if told else "",
         q_value=probability_text(line["q_value"]),
         related=line["related"],

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpcov.digits import in_digits_of, with_error, with_share_error
+from dpcov.digits import in_digits_of, limits_text, with_error, with_share_error
+from dpcov.postprocess import TOO_NOISY
 
 __all__ = [
     "HEADINGS",
@@ -32,10 +33,11 @@ HEADINGS = {
     "observed": "observed",
     "limits": "limits",
     "beyond": "cells beyond",
-    "known": "range, center, scale",
+    "known": "stated",
 }
 """What the columns of the table are called after the name."""
 _FACTS = ("range", "center", "scale")
+_HALF = 0.5  # a share with a larger error could be any
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,9 @@ def _cells(
     if not learned or error is None:
         return cells
     lower, upper = learned["lower"], learned["upper"]
-    ends = (in_digits_of((upper - lower) / 100, end) for end in (lower, upper))
     return cells | {
-        "limits": " to ".join(ends),
-        "beyond": with_share_error(learned["beyond"], error),
+        "limits": limits_text(lower, upper),
+        "beyond": TOO_NOISY if error > _HALF else with_share_error(learned["beyond"], error),
         "known": _known(learned),
     }
 
@@ -163,12 +164,10 @@ def _observed(column: Mapping[str, Any]) -> str:
 
 
 def _known(learned: Mapping[str, Any]) -> str:
-    """Say how range, center and scale are known, in as few words as that takes."""
-    how = {fact: learned[f"{fact}_is"] for fact in _FACTS}
-    if len(set(how.values())) == 1:
-        return str(how["range"])
-    groups = (
-        (state, [fact for fact in _FACTS if how[fact] == state])
-        for state in dict.fromkeys(how.values())
+    """Say which of range, center and scale were stated, and which are a guess."""
+    stated, guessed = (
+        ", ".join(fact for fact in _FACTS if learned[f"{fact}_is"] == state)
+        for state in ("stated", "not seen")
     )
-    return "; ".join(f"{', '.join(facts)} {state}" for state, facts in groups)
+    stated = "all" if stated == ", ".join(_FACTS) else stated
+    return f"{stated or 'nothing'}{f'; {guessed} guessed' if guessed else ''}"

@@ -23,6 +23,10 @@ _WITH_LEVELS = (
     "tested by itself,"
 )
 
+_NOT_RELEASED = (
+    "; pairs that were not released are zero in it, which draws others toward zero where columns "
+    "go together: what is known of a pair is `released`"
+)
 _CONFIDENCE = 0.95
 _OF_LEVELS = ("with_level", "category", "level")
 _ORDER = (
@@ -87,6 +91,8 @@ def _columns_of(table: str, card: Mapping[str, Any]) -> dict[str, str]:
     meanings: dict[str, str] = _words()["columns"].get(table, {})
     told = {"confidence": percent(_CONFIDENCE), "rate": percent(card["related"]["fdr"])}
     covariances = "covariance" in table_names(card)
+    if table == "pairs" and card["related"]["n_released"] < card["related"]["n_pairs"]:
+        meanings = meanings | {"estimate": f"{meanings['estimate']}{_NOT_RELEASED}"}
     return {
         name: about.format(**told)
         for name, about in meanings.items()

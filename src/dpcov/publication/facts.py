@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpcov.digits import quoted
-from dpcov.privacy import event_from_dict
+from dpcov.digits import in_digits_of, quoted
+from dpcov.privacy import Gaussian, event_from_dict
 
 __all__ = ["Fact", "provenance", "what_was_released"]
 
@@ -41,6 +41,7 @@ _MISSING = {
 }
 _POWERS = {"covariance": 2, "variance": 2, "mean": 1}
 """How many scales a noise in working units is multiplied by."""
+_FEW = 3
 _CONSTANTS = {
     "max_pairs": "pairs asked for",
     "mean_constant": "constant of each row, on the grid",
@@ -101,7 +102,8 @@ def _noise(noise: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> st
 def _own(noise: Mapping[str, Any], power: int, columns: Sequence[Mapping[str, Any]]) -> str:
     scales = [float(column["scale"]) for column in columns] * (power // len(columns))
     names = " and ".join(quoted(column["name"]) for column in columns)
-    return f"{noise['value'] * math.prod(scales):.3g} ({names})"
+    value = float(f"{noise['value'] * math.prod(scales):.3g}")
+    return f"{in_digits_of(value / 10, value)} ({names})"
 
 
 def _clipping(reading: Mapping[str, Any]) -> list[Fact]:
@@ -133,14 +135,22 @@ def provenance(card: Mapping[str, Any]) -> list[Fact]:
     if reading["grid_bits"] is not None:
         facts.append(("grid", f"{reading['row_norm']:g} / 2^{reading['grid_bits']}"))
     facts += _constants(mechanism["constants"])
-    events = ", ".join(_event(dict(event)) for event in mechanism["events"])
-    return [*facts, ("what cost privacy", events)]
+    return [*facts, ("what cost privacy", _events(mechanism["events"]))]
 
 
-def _event(facts: dict[str, Any]) -> str:
-    share = facts.pop("share")
-    event = event_from_dict(facts)
-    return f"{event.name}: {event.in_words} ({share:.0%})"
+def _events(events: Sequence[Mapping[str, Any]]) -> str:
+    """Say which steps cost how much; what each did, if there are few."""
+    named = []
+    for facts in events:
+        share = f"{100 * facts['share']:.0f} %"
+        event = event_from_dict({key: value for key, value in facts.items() if key != "share"})
+        plain = len(events) > _FEW and isinstance(event, Gaussian)
+        named.append(
+            f"{event.name} {share}" if plain else f"{event.name} {share}: {event.in_words}"
+        )
+    if len(events) <= _FEW:
+        return "; ".join(named)
+    return f"{', '.join(named)}; unless said, Gaussian noise, of sizes that the card has"
 
 
 def _constants(constants: Mapping[str, Any]) -> list[Fact]:

@@ -46,6 +46,7 @@ __all__ = ["page_differs", "render_page", "write_card_page", "write_page"]
 _TITLE = "Private covariance"
 _MOST_PAIRS = 3600  # all pairs of 85 columns
 _PRINTED = 60  # of them on paper
+_OPEN_GROUPS = 6  # categories whose means are shown at once
 _SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
 _MOST_GAPS = 30  # findings about missing cells
 
@@ -189,6 +190,7 @@ def _render(
         pairs=pair_rows(pairs, _MOST_PAIRS),
         n_pairs=card["related"]["n_released"],
         printed=_PRINTED,
+        open_groups=_OPEN_GROUPS,
         n_numbers=n_numbers(card),
         **_categories(card, tables),
         has_covariances="released_covariance" in pairs,
@@ -242,8 +244,14 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["shown_name"] = shown_name
+    environment.filters |= {"shown_name": shown_name, "breakable": _breakable}
     return environment.get_template("page.html.j2")
+
+
+def _breakable(name: str, longest: int) -> Markup:
+    """Return a name that fits, and may be broken after what joins its words."""
+    words = re.split(r"(?<=[_.:/-])(?=\w)", shown_name(name, longest))
+    return Markup("<wbr>").join(words)
 
 
 def _json(card: Mapping[str, Any]) -> str:

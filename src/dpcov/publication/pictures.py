@@ -51,6 +51,8 @@ _COLORS = {_TEXT: "currentColor", NEGATIVE: "var(--negative)", POSITIVE: "var(--
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
 _STRONGEST = 25
+# How large a network is, for so many pairs at most.
+_NETWORK = ((1, (5.2, 2.0)), (3, (5.2, 2.6)), (6, (5.2, 3.4)), (15, (5.2, 4.4)))
 _ENLARGED = 1.2
 
 
@@ -97,20 +99,20 @@ def _plans(estimate: AnyEstimate, fdr: float) -> dict[str, _Plan]:
     numbers = len(number_places(estimate))
     levels = numbers < 2
     related = related_pairs(estimate, fdr, levels=levels)
-    found = len(related)
+    found = int(related.told.sum())  # others are counted in the titles
     rows = min(found, _STRONGEST)
     tall = min(1.0, 0.2 + (len(estimate.columns) if levels else numbers) / 12)
-    result = {
-        "heatmap": _Plan(
+    result = {}
+    if estimate.n_pairs:
+        result["heatmap"] = _Plan(
             lambda ax: plot.heatmap(estimate, ax, levels=levels),
             (5.2, 2.0 + 2.4 * tall),
             alternatives.heatmap(estimate, levels=levels or numbers == len(estimate.columns)),
         )
-    }
     if found:
         result["network"] = _Plan(
             lambda ax: plot.network(estimate, ax, fdr=fdr, levels=levels),
-            (5.2, 2.0 if found == 1 else 4.4),
+            next((size for most, size in _NETWORK if found <= most), (6.2, 5.4)),
             alternatives.network(related),
         )
         result["intervals"] = _Plan(

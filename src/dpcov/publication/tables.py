@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from dpcov.postprocess import AnyEstimate, Pairs
 from dpcov.postprocess.column_errors import covariances_of
-from dpcov.publication.card_findings import with_level
 from dpcov.publication.category_tables import CATEGORY_TABLES, category_table
 from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS, TOLERANCE, Series, Table, text_of
 
@@ -159,7 +158,7 @@ def listed_pairs(estimate: AnyEstimate) -> Pairs:
     Pairs of numbers come before those with a level of a category.
     """
     pairs = estimate.pairs()
-    keys = (-np.abs(pairs.released), pairs.q_value, with_level(estimate, pairs))
+    keys = (-np.abs(pairs.released), pairs.q_value, pairs.with_level)
     return pairs.chosen(np.lexsort(keys)[:MOST_PAIRS])
 
 
@@ -179,7 +178,7 @@ def pairs_table(estimate: AnyEstimate, fdr: float, *, own_rule: bool = False) ->
         "told": Series(pairs.told),
         "related": Series(pairs.q_value <= fdr),
     }
-    levels = with_level(estimate, pairs)
+    levels = pairs.with_level
     if levels.any():
         table["with_level"] = Series(levels)
     if estimate.release.variances_are != "not released":

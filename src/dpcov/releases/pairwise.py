@@ -247,8 +247,7 @@ def _with_shares(found: Pairwise, design: Design, units: Units) -> Pairwise:
     for group in design.groups:
         scale, center = units.scale[group], units.center[group]
         error = scale * found.mean_error[group]
-        share = np.maximum(center + scale * mean[group], error / 4)
-        share = np.minimum(share / share.sum(), 1 - 1e-6)
+        share = np.minimum(_possible_shares(center + scale * mean[group], error / 4), 1 - 1e-6)
         mean[group] = (share - center) / scale
         unit = np.outer(scale, scale)
         block = np.diag(share) - np.outer(share, share)
@@ -257,6 +256,20 @@ def _with_shares(found: Pairwise, design: Design, units: Units) -> Pairwise:
         matrix[group, group] = block / unit
         variance[group, group] = noise / unit**2
     return replace(found, matrix=matrix, mean=mean, noise_variance=variance)
+
+
+def _possible_shares(seen: Array, least: Array) -> Array:
+    """Return the nearest shares that add up to one, none of them below its least.
+
+    They all give the same amount, or what they have: dividing by their sum would take most from
+    the largest share, which is the surest, to make room for what noise put into empty levels.
+    """
+    least = np.minimum(least, 0.5 / len(seen))
+    given = np.sort(seen - least)[::-1]
+    room = 1 - least.sum()
+    excess = (np.cumsum(given) - room) / np.arange(1, len(seen) + 1)
+    lowered = excess[np.flatnonzero(given > excess)[-1]]
+    return np.asarray(least + np.maximum(seen - least - lowered, 0.0))
 
 
 def _level_projection(design: Design) -> Array:
