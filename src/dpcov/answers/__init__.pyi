@@ -1,5 +1,12 @@
+from .components import Components as Components
+from .components import Eigenvalues as Eigenvalues
 from .entry_covariance import EntryCovariance as EntryCovariance
+from .factor_quality import FactorQuality as FactorQuality
+from .factors import Factors as Factors
 from .fit import Fit as Fit
 from .fit import Fits as Fits
 from .fit import Quality as Quality
+from .reliability import Items as Items
+from .reliability import Omega as Omega
+from .reliability import Reliability as Reliability
 from .terms import Terms as Terms

@@ -50,7 +50,7 @@ def eigenvalue_lines(found: Components, confidence: float) -> list[list[str]]:
 
 
 def loading_lines(found: Components) -> tuple[list[str], list[list[str]]]:
-    """Return the heading and the lines of the table of loadings, with errors where they are told."""
+    """Return the heading and the lines of the table of loadings, with errors if they are told."""
     heading = [""]
     for name in found.names:
         heading += [name, "±"]

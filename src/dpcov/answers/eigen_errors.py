@@ -57,13 +57,13 @@ class EigenErrors:
         if count * self._size**3 > _MOST_STEPS / 10:
             return np.asarray(self.moved[np.arange(count), np.arange(count)])
         kept = self.spectrum.vectors[:, :count]
-        return self.spectrum.block.variance_of(np.einsum("ik,jk->kij", kept, kept))
+        return self.spectrum.block.variance_of(np.asarray(np.einsum("ik,jk->kij", kept, kept)))
 
     def of_shares(self, total: float) -> Array:
         """Return the variances of the shares that eigenvalues have in the sum of all of them."""
         count, block = len(self.values), self.spectrum.block
         if block.standardized or count * self._size**3 > _MOST_STEPS / 10:
-            return self.of_values / total**2
+            return np.asarray(self.of_values / total**2)
         kept = self.spectrum.vectors[:, :count]
         weights = np.einsum("ik,jk->kij", kept, kept)
         weights -= (self.values / total)[:, None, None] * np.eye(self._size)
@@ -79,7 +79,7 @@ class EigenErrors:
                 result[:, place] = slopes**2 @ self.moved[place]
                 continue
             covariance = self.spectrum.block.covariance_of(self._weights(place))
-            result[:, place] = np.einsum("ia,ab,ib->i", slopes, covariance, slopes, optimize=True)
+            result[:, place] = ((slopes @ covariance) * slopes).sum(axis=1)
         return result
 
     def of_rotated(self, rotated: Rotated) -> Array:
@@ -94,13 +94,13 @@ class EigenErrors:
         else:
             weights = np.concatenate([self._weights(place) for place in range(count)])
             covariance = self.spectrum.block.covariance_of(weights)
-            variances = np.einsum("ia,ab,ib->i", slopes, covariance, slopes, optimize=True)
+            variances = ((slopes @ covariance) * slopes).sum(axis=1)
         return np.asarray(variances).reshape(self._size, count)
 
     def _weights(self, place: int) -> Array:
         """Return e_kl of one component k as weights of entries, shape (p, p, p)."""
         vectors = self.spectrum.vectors
-        return np.einsum("i,jl->lij", vectors[:, place], vectors)
+        return np.asarray(np.einsum("i,jl->lij", vectors[:, place], vectors))
 
     def _inverse_gaps(self, place: int) -> Array:
         """Return 1/(λ_k − λ_l), and zero for k itself; no gap counts as less than its noise."""

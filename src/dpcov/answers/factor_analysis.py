@@ -16,6 +16,7 @@ from dpcov.answers.factor_fit import METHODS, FactorFit, fit_factors
 from dpcov.answers.factor_quality import FactorQuality, measure_quality
 from dpcov.answers.factors import Factors
 from dpcov.answers.numbers import choose_numbers
+from dpcov.answers.pair_covariance import pair_covariance, pair_slopes, to_entries
 from dpcov.answers.parallel import count_above, unrelated_eigenvalues
 from dpcov.answers.rotation import ROTATIONS, rotate
 from dpcov.answers.rotation_errors import correlation_slopes, loading_slopes
@@ -24,7 +25,7 @@ from dpcov.parameters import check_choice, check_count
 from dpcov.postprocess.joint import check_about
 from dpcov.releases import Release
 
-__all__ = ["find_factors", "fit_block", "pair_covariance", "pair_slopes"]
+__all__ = ["find_factors", "fit_block"]
 
 Array = npt.NDArray[np.float64]
 
@@ -64,30 +65,32 @@ def find_factors(
     parts = [turn @ plain, pair_slopes(slopes.uniquenesses), correlation_slopes(rotated) @ plain]
     if block.size <= _MOST_TESTED:
         covariance = pair_covariance(block)
-        variances = [np.einsum("ia,ab,ib->i", part, covariance, part, optimize=True) for part in parts]
+        variances = [((part @ covariance) * part).sum(axis=1) for part in parts]
         quality = measure_quality(fit, plain, covariance)
     else:
-        variances = [block.variance_of(_to_weights(part, block.size)) for part in parts]
+        variances = [block.variance_of(to_entries(part)) for part in parts]
         quality = FactorQuality.untested(freedom_of(block.size, count))
     doubt = block.clipping_doubt * rotated.loadings**2 / 4
+    of_loadings = variances[0].reshape(rotated.loadings.shape)
+    # Squares of small loadings move with the squares of their errors.
+    doubt_of_squares = block.clipping_doubt * (1 - fit.uniquenesses) ** 2
+    doubt_of_squares += 2 * (of_loadings**2).sum(axis=1)
     structure = rotated.loadings @ rotated.correlations
-    seen = np.linalg.eigvalsh(block.matrix)[::-1]
+    seen = np.asarray(np.linalg.eigvalsh(block.matrix)[::-1], dtype=np.float64)
     return Factors(
         block=block,
         method=method,
         rotation=rotation,
         loadings=rotated.loadings,
-        loading_errors=np.sqrt(variances[0].reshape(rotated.loadings.shape) + doubt),
+        loading_errors=np.sqrt(of_loadings + doubt),
         uniquenesses=fit.uniquenesses,
-        uniqueness_errors=np.sqrt(
-            variances[1] + block.clipping_doubt * (1 - fit.uniquenesses) ** 2
-        ),
+        uniqueness_errors=np.sqrt(variances[1] + doubt_of_squares),
         correlations=rotated.correlations,
         correlation_errors=np.sqrt(np.maximum(variances[2], 0.0)).reshape(count, count),
         heywood=fit.at_bound,
         quality=quality,
         above=count_above(seen, unrelated_eigenvalues(block)),
-        weights=np.linalg.solve(fit.implied, structure),
+        weights=np.asarray(np.linalg.solve(fit.implied, structure), dtype=np.float64),
     )
 
 
@@ -117,23 +120,3 @@ def most_factors(size: int) -> int:
 def freedom_of(size: int, count: int) -> int:
     """Return the number of correlations beyond what loadings can follow."""
     return ((size - count) ** 2 - size - count) // 2
-
-
-def pair_covariance(block: Block) -> Array:
-    """Return the covariance of the correlations of all pairs, row by row above the diagonal."""
-    return block.covariance_of(_to_weights(np.eye(block.size * (block.size - 1) // 2), block.size))
-
-
-def pair_slopes(weights: Array) -> Array:
-    """Return weights of entries as weights of pairs, shape (·, n_pairs)."""
-    first, second = np.triu_indices(weights.shape[-1], 1)
-    return np.asarray(2 * weights[:, first, second])
-
-
-def _to_weights(pairs: Array, size: int) -> Array:
-    """Return weights of pairs as weights of entries."""
-    first, second = np.triu_indices(size, 1)
-    weights = np.zeros((len(pairs), size, size))
-    weights[:, first, second] = pairs / 2
-    weights[:, second, first] = pairs / 2
-    return weights

@@ -33,7 +33,9 @@ class FactorSlopes:
 def factor_slopes(fit: FactorFit) -> FactorSlopes:
     """Return how loadings and uniquenesses move with the correlations that were fitted."""
     size, count = fit.loadings.shape
-    precision = np.linalg.inv(fit.implied) if fit.method == "ml" else np.eye(size)
+    precision: Array = np.eye(size)
+    if fit.method == "ml":
+        precision = np.asarray(np.linalg.inv(fit.implied), dtype=np.float64)
     left = precision @ (fit.implied - fit.correlations) @ precision
     free = np.append(np.ones(size * count, dtype=np.bool_), ~fit.at_bound)
     bends = _bends(fit, precision, left)[np.ix_(free, free)]
@@ -89,7 +91,7 @@ def _inverse(bends: Array, n_turns: int) -> Array:
 
 def _pulls(fit: FactorFit, precision: Array) -> Array:
     """Return how correlations pull at the slope: 2 V dR V Λ, and the diagonal of V dR V."""
-    size, count = fit.loadings.shape
+    size = len(fit.loadings)
     weights = precision @ fit.loadings
     of_loadings = 2 * np.einsum("ri,jk->rkij", precision, weights).reshape(-1, size, size)
     of_uniquenesses = np.einsum("ri,rj->rij", precision, precision)

@@ -83,8 +83,8 @@ def measure_quality(fit: FactorFit, slopes: Array, covariance: Array) -> FactorQ
     inverse = np.linalg.inv(fit.implied)
     weights = inverse[np.ix_(first, first)] * inverse[np.ix_(second, second)]
     weights += inverse[np.ix_(first, second)] * inverse[np.ix_(second, first)]
-    misfit, misfit_error = _without_noise(left, weights, spread)
-    squares, squares_error = _without_noise(left, np.eye(len(left)), spread)
+    misfit, misfit_error = _without_noise(left, weights @ left, weights @ spread, spread)
+    squares, squares_error = _without_noise(left, left, spread, spread)
     count = len(fit.loadings) * (len(fit.loadings) + 1) / 2
     reach = 1.645 * misfit_error
     return FactorQuality(
@@ -128,12 +128,13 @@ def _left_over(covariance: Array, moves: Array, slopes: Array) -> Array:
     return np.asarray((result + result.T) / 2)
 
 
-def _without_noise(left: Array, weights: Array, spread: Array) -> tuple[float, float]:
-    """Return eᵀAe without what errors add to it on average, and its standard error."""
-    product = weights @ spread
-    form = float(left @ weights @ left) - float(np.trace(product))
+def _without_noise(left: Array, along: Array, product: Array, spread: Array) -> tuple[float, float]:
+    """Return eᵀAe without what errors add to it on average, and its standard error.
+
+    `along` is A e, `product` A times `spread`, the covariance of e.
+    """
+    form = float(left @ along) - float(np.trace(product))
     second = 2 * float((product * product.T).sum())
-    along = weights @ left
     return form, float(np.sqrt(second + 4 * along @ spread @ along))
 
 

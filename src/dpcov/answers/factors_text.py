@@ -82,7 +82,9 @@ def _fit(found: Factors) -> list[str]:
         if quality.freedom:
             return ["The fit is not tested for so many columns: name fewer of them."]
         return ["There are no more correlations than loadings: any correlations would fit."]
-    test = f"χ² = {quality.statistic:.1f}, {quality.freedom} degrees of freedom"
+    chance = probability_text(quality.p_value)
+    chance = f"p {chance}" if chance.startswith("<") else f"p = {chance}"
+    test = f"χ² = {quality.statistic:.1f}, {quality.freedom} degrees of freedom, {chance}"
     verdict = (
         "residuals are larger than noise and sampling explain: more factors may be needed"
         if quality.p_value < 0.05
@@ -90,7 +92,7 @@ def _fit(found: Factors) -> list[str]:
     )
     ends = f"{quality.rmsea_low:.3f} to {quality.rmsea_high:.3f}"
     return [
-        f"{test}, p = {probability_text(quality.p_value)}: {verdict}.",
+        f"{test}: {verdict}.",
         f"Without what noise adds: RMSEA {quality.rmsea:.3f} (90 %: {ends}), "
         f"SRMR {quality.srmr:.3f}.",
     ]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.digits import quoted
 from dpcov.errors import ParameterError
 from dpcov.releases import Release
 
@@ -26,7 +25,7 @@ def cells_of(release: Release, frame: Any, name: str) -> Array:
     if name in frame:
         return np.atleast_1d(np.asarray(frame[name], dtype=np.float64))
     if field.name not in frame:
-        raise ParameterError(f"The new rows have no column {quoted(field.name)}.")
+        raise ParameterError(f"The new rows have no column {field.name!r}.")
     cells = np.atleast_1d(np.asarray(frame[field.name], dtype=object)).astype(str)
     is_level = np.isin(cells, np.array(field.levels, dtype=str))
     here = cells == name[len(field.name) + 1 :]

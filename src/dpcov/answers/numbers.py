@@ -25,23 +25,25 @@ Places = npt.NDArray[np.intp]
 
 
 def choose_numbers(
-    release: Release, columns: Sequence[str] | None, *, least: int, what: str
+    release: Release,
+    columns: Sequence[str] | None,
+    *,
+    least: int,
+    what: str,
+    varying: bool = True,
 ) -> Places:
     """Return the places of the columns that are named, or of all numbers that are seen to vary.
 
     `what` is the answer that needs at least so many of them, as the beginning of a sentence.
+    Named columns that are not seen to vary are refused, if `varying`.
     """
-    if not isinstance(release, Release):
-        raise ParameterError(
-            f"{what} from all covariances of some columns, and a release of pairs has only the "
-            "strongest: make a release with dpcov.release."
-        )
     varies = stands_out(NoiseModel.of(release))
     if columns is None:
         places = np.flatnonzero(release.design.is_number & varies)
     else:
         places = _named(release, columns)
-        _refuse_constant(release, places[~varies[places]])
+        if varying:
+            _refuse_constant(release, places[~varies[places]])
     if len(places) < least:
         raise ParameterError(
             f"{what} from at least {least} columns that are numbers and vary; got {len(places)}."

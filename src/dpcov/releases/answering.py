@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpcov.answers.entry_covariance import EntryCovariance
     from dpcov.answers.factors import Factors
     from dpcov.answers.fit import Fit, Fits
+    from dpcov.answers.reliability import Reliability
     from dpcov.releases.release import Release
 
 __all__ = ["Answering"]
@@ -222,4 +223,54 @@ class Answering:
 
         return find_factors(
             cast("Release", self), n, columns, method=method, rotation=rotation, about=about
+        )
+
+    def reliability(
+        self,
+        columns: Sequence[str],
+        *,
+        reverse: Sequence[str] = (),
+        about: str = "population",
+        confidence: float = 0.95,
+    ) -> Reliability:
+        """Return Cronbach's α and McDonald's ω of some items. Costs no privacy.
+
+        Parameters
+        ----------
+        columns : list of str
+            The items whose sum is looked at, at least three.
+        reverse : list of str, optional
+            Those of them that are worded the other way round, to be reversed.
+        about : {"population", "table"}
+            Of whom errors are: the people of whom the rows are a random sample, for rows that are
+            about Gaussian, or these very rows.
+        confidence : float
+            Of the intervals that are shown.
+
+        Returns
+        -------
+        Reliability
+            α and ω with intervals that count privacy noise, α without each of the items, and how
+            each goes with the sum of the others.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> rng = np.random.default_rng(0)
+        >>> common = rng.normal(size=(50_000, 1))
+        >>> rows = common + rng.normal(size=(50_000, 6))
+        >>> table = pd.DataFrame(rows, columns=list("abcdef"))
+        >>> table["f"] *= -1
+        >>> release = dpcov.release(table, epsilon=1, delta=1e-6, seed=0)
+        >>> found = release.reliability(list("abcdef"), reverse=["f"])
+        >>> found
+        Reliability(6 items, α 0.86, ω 0.86)
+        >>> low, high = found.alpha_interval()
+        >>> bool(low < 6 / 7 < high)
+        True
+        """
+        from dpcov.answers.consistency import find_reliability
+
+        return find_reliability(
+            cast("Release", self), columns, reverse, about=about, confidence=confidence
         )
