@@ -6,7 +6,10 @@ import pytest
 
 import dpcov
 from answers.scales import CORRELATIONS, NAMES, clear, holds, releases, table
+from dpcov.answers.component_analysis import find_components
+from dpcov.answers.consistency import find_reliability
 from dpcov.answers.correlation_block import Block
+from dpcov.answers.factor_analysis import find_factors
 from dpcov.answers.rotation import rotate
 from dpcov.answers.spectrum import Spectrum
 from dpcov.errors import ParameterError
@@ -207,8 +210,13 @@ def test_levels_of_a_category_must_be_named():
         release.components(1, columns=[*NAMES, "sex=f", "sex=m"])
 
 
-@pytest.mark.parametrize("question", ["components", "factors", "reliability"])
-def test_a_release_of_pairs_says_what_is_needed(question):
+def test_a_release_of_pairs_says_what_is_needed():
     pairs = dpcov.release_pairs(table(0, 500), epsilon=1, delta=1e-6, max_pairs=3, seed=1)
-    with pytest.raises(ParameterError, match="need all covariances"):
-        getattr(pairs, question)(["a", "b", "c"])
+    questions = [
+        lambda: find_components(pairs, 1, None, of="correlation", rotation=None, about="table"),
+        lambda: find_factors(pairs, 1, None, method="ml", rotation=None, about="table"),
+        lambda: find_reliability(pairs, ["a", "b", "c"], (), about="table", confidence=0.95),
+    ]
+    for question in questions:
+        with pytest.raises(ParameterError, match="a release of pairs has the strongest only"):
+            question()

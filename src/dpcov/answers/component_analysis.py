@@ -67,7 +67,7 @@ def find_components(
     total = float(np.sum((block.deviations / block.unit) ** 2))
     values = np.maximum(spectrum.seen[:count] - shifts[:, 0], _LEAST * total / block.size)
     errors = EigenErrors(spectrum, values)
-    doubt = shifts[:, 1] + block.clipping_doubt * values**2
+    doubt = shifts[:, 1] + spectrum.clipping_doubts[:count] * values**2
     eigenvalues = Eigenvalues(
         values=values,
         standard_errors=np.sqrt(errors.of_values + doubt),
@@ -93,7 +93,8 @@ def _with_loadings(
     plain = spectrum.vectors[:, :count] * np.sqrt(values) * stretch
     rotated = rotate(plain, rotation)
     variances = errors.of_loadings() if rotation is None else errors.of_rotated(rotated)
-    variances = variances + block.clipping_doubt * rotated.loadings**2 / 4
+    doubts = rotated.turn.T**2 @ spectrum.clipping_doubts[:count]
+    variances = variances + doubts * rotated.loadings**2 / 4
     told = turned < _MOST_TURNED
     if rotation is None:
         told &= _sizes(groups)[:count] == 1

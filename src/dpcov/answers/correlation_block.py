@@ -144,6 +144,12 @@ class Block:
         return self._noise.clipping.covariance
 
     @property
+    def clipped(self) -> float:
+        """The squared share by which clipping made moments too small, its own error included."""
+        factor, error = self.release.factor, self.release.factor_error
+        return ((factor - 1) ** 2 + error**2) / factor**2
+
+    @property
     def sum_doubt(self) -> float:
         """… and in the variance of a sum of columns that all go together, which is hit most.
 

@@ -37,6 +37,11 @@ def choose_numbers(
     `what` is the answer that needs at least so many of them, as the beginning of a sentence.
     Named columns that are not seen to vary are refused, if `varying`.
     """
+    if not isinstance(release, Release):
+        raise ParameterError(
+            f"{what} from all covariances of their columns, and a release of pairs has the "
+            "strongest only: make a release of all second moments, with dpcov.release."
+        )
     varies = stands_out(NoiseModel.of(release))
     if columns is None:
         places = np.flatnonzero(release.design.is_number & varies)

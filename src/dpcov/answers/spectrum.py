@@ -31,6 +31,9 @@ CROWDED = 2.45
 cases: they push each other apart, by a length with Rayleigh's law."""
 APART = 4.0
 """… and than so many in 3 of 10,000: then their eigenvectors are told from each other."""
+_ALONG = 2.0**2
+"""The square of what is allowed for in an eigenvalue, where 2.5 was measured: with its own error
+and noise beside it, an interval need not reach quite as far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,19 @@ class Spectrum:
         gaps = self.seen[:-1] - self.seen[1:]
         parted = gaps > apart * np.sqrt(self.spread[:-1] + self.spread[1:])
         return np.append(0, np.cumsum(parted))
+
+    @property
+    def clipping_doubts(self) -> Array:
+        """The relative variance that clipping of rows leaves in each eigenvalue.
+
+        Long rows are clipped, and lie along large eigenvalues: after all moments were lengthened
+        alike, λ_k is too small by about 2.5 (λ_k − Σλ²/Σλ)/√(2Σλ²) of the share that was clipped,
+        for Gaussian rows. As much is allowed for, since other rows differ.
+        """
+        values = np.maximum(self.seen, 0.0)
+        squares = float(values @ values)
+        along = (values - squares / float(values.sum())) ** 2 / (2 * squares)
+        return np.maximum(_ALONG * self.block.clipped * along, self.block.clipping_doubt)
 
     def shift(self, place: int) -> tuple[float, float, float]:
         """Return by how much an eigenvalue is seen too large, the variance of that, and tan² of

@@ -27,7 +27,6 @@ from dpcov.releases.published import (
     state_domain,
 )
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
-from dpcov.releases.unanswered import Unanswered
 from dpcov.releases.variances import Variances
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ class MeanSigns:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PairsRelease(Published, Unanswered):
+class PairsRelease(Published):
     """Noisy sign co-movements of the strongest pairs, safe to publish.
 
     Made by `dpcov.release_pairs`, or read back by `Release.load`.
