@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.answers.new_rows import cells_of
 from dpcov.answers.terms import Terms
-from dpcov.errors import ParameterError
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
 from dpcov.postprocess.inference import interval_width
@@ -183,20 +183,8 @@ class Fit:
         """
         result = np.float64(self.coefficients[0])
         for name, slope in zip(self.predictors, self.coefficients[1:].tolist(), strict=True):
-            result = result + slope * self._cells(frame, name)
+            result = result + slope * cells_of(self.release, frame, name)
         return np.atleast_1d(result)
-
-    def _cells(self, frame: Any, name: str) -> Array:
-        design = self.release.design
-        field = design.fields[int(design.field_of[design.names.index(name)])]
-        if name in frame:
-            return np.asarray(frame[name], dtype=np.float64)
-        if field.name not in frame:
-            raise ParameterError(f"The new rows have no column {field.name!r}.")
-        cells = np.asarray(frame[field.name], dtype=object)
-        is_level = np.isin(cells.astype(str), np.array(field.levels, dtype=str))
-        here = cells.astype(str) == name[len(field.name) + 1 :]
-        return np.where(is_level, here.astype(np.float64), np.nan)
 
     def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
         """Return the coefficients as a pandas data frame, one line for each of `names`."""

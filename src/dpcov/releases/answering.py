@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from dpcov.answers.comparison import Comparison
+    from dpcov.answers.components import Components
     from dpcov.answers.entry_covariance import EntryCovariance
+    from dpcov.answers.factors import Factors
     from dpcov.answers.fit import Fit, Fits
     from dpcov.answers.partials import PartialCorrelations
+    from dpcov.answers.reliability import Reliability
     from dpcov.releases import AnyRelease, Release
 
 __all__ = ["Answering"]
@@ -225,4 +228,166 @@ class Answering:
 
         return compare(
             cast("Release", self), other, columns, about=about, confidence=confidence, fdr=fdr
+        )
+
+    def components(
+        self,
+        n: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        of: str = "correlation",
+        rotation: str | None = None,
+        about: str = "population",
+    ) -> Components:
+        """Return principal components, computed from the release. Costs no privacy.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many. If not stated, as many as stand above what noise and sampling would give to
+            unrelated columns, at least one.
+        columns : list of str, optional
+            Of which columns: all numbers that are seen to vary, if not stated. A level of a
+            category must be named (``sex=f``).
+        of : {"correlation", "covariance"}
+            Whether columns count alike, or by their variances in their own units.
+        rotation : {"varimax", "promax"}, optional
+            How to turn the components so that most loadings are small.
+        about : {"population", "table"}
+            Of whom errors are: the people of whom the rows are a random sample, for rows that are
+            about Gaussian, or these very rows.
+
+        Returns
+        -------
+        Components
+            Eigenvalues without what noise adds to them, with intervals; loadings with errors;
+            which components cannot be told from each other; scores for new rows.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> rng = np.random.default_rng(0)
+        >>> common = rng.normal(size=(50_000, 1))
+        >>> rows = 0.7 * common + 0.7 * rng.normal(size=(50_000, 5))
+        >>> table = pd.DataFrame(rows, columns=list("abcde"))
+        >>> release = dpcov.release(table, epsilon=1, delta=1e-6, seed=0)
+        >>> found = release.components()
+        >>> found.n_components
+        1
+        >>> low, high = found.eigenvalues.interval(0.95)
+        >>> bool(low[0] < 3 < high[0])
+        True
+        >>> found.scores(table[:2]).shape
+        (2, 1)
+        """
+        from dpcov.answers.component_analysis import find_components
+
+        return find_components(
+            cast("Release", self), n, columns, of=of, rotation=rotation, about=about
+        )
+
+    def factors(
+        self,
+        n: int,
+        *,
+        columns: Sequence[str] | None = None,
+        method: str = "minres",
+        rotation: str | None = "varimax",
+        about: str = "population",
+    ) -> Factors:
+        """Return a factor analysis, computed from the release. Costs no privacy.
+
+        Parameters
+        ----------
+        n : int
+            How many factors.
+        columns : list of str, optional
+            Of which columns: all numbers that are seen to vary, if not stated. A level of a
+            category must be named (``sex=f``).
+        method : {"minres", "ml"}
+            Minimum residual, which takes any noisy matrix as it is, or maximum likelihood, for
+            which small eigenvalues are lifted where noise made them too small.
+        rotation : {"varimax", "promax"}, optional
+            How to turn the factors so that most loadings are small.
+        about : {"population", "table"}
+            Of whom errors and the test of fit are: the people of whom the rows are a random
+            sample, for rows that are about Gaussian, or these very rows.
+
+        Returns
+        -------
+        Factors
+            Loadings and uniquenesses with errors, a test of fit and indices that know the noise,
+            scores for new rows.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> rng = np.random.default_rng(0)
+        >>> common = np.repeat(rng.normal(size=(50_000, 2)), 4, axis=1)
+        >>> rows = 0.8 * common + 0.6 * rng.normal(size=(50_000, 8))
+        >>> table = pd.DataFrame(rows, columns=list("abcdefgh"))
+        >>> release = dpcov.release(table, epsilon=1, delta=1e-6, seed=0)
+        >>> found = release.factors(2)
+        >>> found
+        Factors(2 of 8 columns, minres, varimax)
+        >>> low, high = found.loading_interval(0.999)
+        >>> bool((low.max(axis=1) < 0.8).all() and (high.max(axis=1) > 0.8).all())
+        True
+        >>> bool(found.p_value > 0.001)
+        True
+        """
+        from dpcov.answers.factor_analysis import find_factors
+
+        return find_factors(
+            cast("Release", self), n, columns, method=method, rotation=rotation, about=about
+        )
+
+    def reliability(
+        self,
+        columns: Sequence[str],
+        *,
+        reverse: Sequence[str] = (),
+        about: str = "population",
+        confidence: float = 0.95,
+    ) -> Reliability:
+        """Return Cronbach's α and McDonald's ω of some items. Costs no privacy.
+
+        Parameters
+        ----------
+        columns : list of str
+            The items whose sum is looked at, at least three.
+        reverse : list of str, optional
+            Those of them that are worded the other way round, to be reversed.
+        about : {"population", "table"}
+            Of whom errors are: the people of whom the rows are a random sample, for rows that are
+            about Gaussian, or these very rows.
+        confidence : float
+            Of the intervals that are shown.
+
+        Returns
+        -------
+        Reliability
+            α and ω with intervals that count privacy noise, α without each of the items, and how
+            each goes with the sum of the others.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, dpcov
+        >>> rng = np.random.default_rng(0)
+        >>> common = rng.normal(size=(50_000, 1))
+        >>> rows = common + rng.normal(size=(50_000, 6))
+        >>> table = pd.DataFrame(rows, columns=list("abcdef"))
+        >>> table["f"] *= -1
+        >>> release = dpcov.release(table, epsilon=1, delta=1e-6, seed=0)
+        >>> found = release.reliability(list("abcdef"), reverse=["f"])
+        >>> found
+        Reliability(6 items, α 0.86, ω 0.86)
+        >>> low, high = found.alpha_interval()
+        >>> bool(low < 6 / 7 < high)
+        True
+        """
+        from dpcov.answers.consistency import find_reliability
+
+        return find_reliability(
+            cast("Release", self), columns, reverse, about=about, confidence=confidence
         )
