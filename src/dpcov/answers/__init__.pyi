@@ -2,6 +2,8 @@ from .entry_covariance import EntryCovariance as EntryCovariance
 from .fit import Fit as Fit
 from .fit import Fits as Fits
 from .fit import Quality as Quality
+from .graph import GraphEdge as GraphEdge
+from .graph import SparseGraph as SparseGraph
 from .partials import PartialCorrelation as PartialCorrelation
 from .partials import PartialCorrelations as PartialCorrelations
 from .terms import Terms as Terms
