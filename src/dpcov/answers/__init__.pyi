@@ -12,6 +12,8 @@ from .factors import Factors as Factors
 from .fit import Fit as Fit
 from .fit import Fits as Fits
 from .fit import Quality as Quality
+from .graph import GraphEdge as GraphEdge
+from .graph import SparseGraph as SparseGraph
 from .partials import PartialCorrelation as PartialCorrelation
 from .partials import PartialCorrelations as PartialCorrelations
 from .reliability import Items as Items

@@ -18,6 +18,7 @@ from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.lifting import Lifted, lift
 from dpcov.answers.pairs_moments import PairsMoments
 from dpcov.answers.shared_rows import SharedRows
+from dpcov.answers.tangents import Independent
 from dpcov.postprocess.correlations import stands_out
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
@@ -56,6 +57,13 @@ class Moments(Protocol):
     @property
     def noise(self) -> Array:
         """The variance of each covariance, sampling left out."""
+
+    @property
+    def independent(self) -> tuple[Independent, ...]:
+        """The same, as noise that is independent from entry to entry.
+
+        A common factor of all moments, which no correlation depends on, is left out.
+        """
 
     @property
     def rows(self) -> SharedRows | None:
@@ -130,6 +138,38 @@ class _DenseMoments:
         variances = table.pair_error(places[:, None], places[None, :], np.zeros(())) ** 2
         np.fill_diagonal(variances, table.diagonal_variance()[places])
         return np.asarray(variances * self._unit**2)
+
+    @cached_property
+    def independent(self) -> tuple[Independent, ...]:
+        """See `Moments`. Noise of levels that changes their sum was taken out of a release.
+
+        What is left is independent before that, as if a function were of what is left itself.
+        Within a category it is the noise of shares.
+        """
+        design, factor = self.release.design, self._model.clipping.factor
+        common = np.diag(factor * self.deviations**4)
+        if design.is_number[self.places].all():
+            return (Independent(None, self.noise - common),)
+        columns = np.unique(design.field_of[self.places])
+        whole = np.flatnonzero(np.isin(design.field_of, columns))
+        everything = _DenseMoments(self.release, whole, self.about)
+        projection, kept = np.eye(len(whole)), np.ones(len(whole))
+        for group in design.groups:
+            inside = np.flatnonzero((whole >= group.start) & (whole < group.stop))
+            if len(inside):
+                projection[np.ix_(inside, inside)] -= 1 / len(inside)
+                kept[inside] = 1 - 1 / len(inside)
+        scale = self.release.units.scale
+        # Sums are taken out in working units.
+        projection *= np.outer(scale[whole], 1 / scale[whole])
+        within = np.equal.outer(design.field_of[whole], design.field_of[whole])
+        within &= ~np.diag(design.is_number[whole])
+        apart = np.where(within, 0.0, everything.noise / np.outer(kept, kept))
+        number = design.is_number[self.places]
+        own = np.searchsorted(whole, self.places)
+        apart[own, own] -= np.where(number, common.diagonal(), 0.0)
+        inner = np.where(within[np.ix_(own, own)], self.noise, 0.0)
+        return Independent(projection[own], apart), Independent(None, inner)
 
     @cached_property
     def rows(self) -> SharedRows | None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dpcov.answers.cliques import find_pairs
 from dpcov.answers.lifting import Lifted, lift_correlations
+from dpcov.answers.tangents import Independent
 from dpcov.postprocess.pairs_deviations import own_deviations, relative_deviation_errors
 from dpcov.postprocess.sign_correlations import SignCorrelations, sign_correlations
 from dpcov.releases import PairsRelease
@@ -87,6 +88,11 @@ class PairsMoments:
     def noise(self) -> Array:
         """The variance of each covariance, sampling and errors of the deviations left out."""
         return np.asarray(self._noise * self._unit**2)
+
+    @property
+    def independent(self) -> tuple[Independent, ...]:
+        """The same: noise is independent from pair to pair."""
+        return (Independent(None, self.noise),)
 
     @property
     def of_unrelated(self) -> Array:

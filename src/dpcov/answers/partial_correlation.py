@@ -7,21 +7,22 @@ inverse on average; their errors are those of correlations of what the others le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.lifting import INVOLVED, squared_noise
+from dpcov.answers.lifting import INVOLVED, Lifted, squared_noise
 from dpcov.answers.moments import Moments, moments_of
 from dpcov.answers.partials import PartialCorrelations
-from dpcov.answers.tangents import Tangents
+from dpcov.answers.tangents import Independent, Tangents
 from dpcov.answers.terms import Terms, read_columns
 from dpcov.multiplicity import q_values_of_two
 from dpcov.postprocess.correlations import CorrelationErrors, is_told
 from dpcov.postprocess.inference import interval_width
 from dpcov.releases import AnyRelease
 
-__all__ = ["partial_correlations"]
+__all__ = ["partial_correlations", "partial_errors"]
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -45,9 +46,11 @@ def partial_correlations(
     tangents = Tangents(_inverse(moments))
     first, second = _pairs(release, terms)
     values = tangents.correlations[first, second]
-    errors = _errors(moments, tangents, first, second)
+    errors = partial_errors(moments, tangents, first, second)
     told = ~(moments.lifted.untold_share > INVOLVED)
     known = told[first] & told[second]
+    leaked = _leaked(moments.lifted, tangents)[first, second]
+    errors = replace(errors, noise=errors.noise + leaked**2)
     low, high = errors.interval(values, width)
     low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
     sizes = np.abs(values) / np.sqrt(errors.variance(np.zeros_like(values)))
@@ -92,7 +95,7 @@ def _pairs(release: AnyRelease, terms: Terms) -> tuple[Places, Places]:
     return first[apart], second[apart]
 
 
-def _errors(
+def partial_errors(
     moments: Moments, tangents: Tangents, first: Places, second: Places
 ) -> CorrelationErrors:
     """Return the errors of some pairs, as they depend on the partial correlation.
@@ -100,23 +103,43 @@ def _errors(
     Sampling gives (1 − ρ²)²/n, whatever is given. What it gives beside that is taken to depend
     little on ρ.
     """
-    lifted, rows = moments.lifted, moments.rows
-    unit = np.outer(lifted.deviations, lifted.deviations)
-    noise, beside = moments.noise / unit**2, np.zeros(len(first))
-    sampling = np.zeros(len(first))
+    deviations, rows = moments.lifted.deviations, moments.rows
+    unit = np.outer(deviations, deviations)
+    parts = [_as_correlations(part, deviations) for part in moments.independent]
+    sampling, beside = np.zeros(len(first)), np.zeros(len(first))
     if rows is not None:
-        noise = noise + rows.entries(lifted.covariance / unit)
+        parts.append(Independent(None, rows.entries(moments.lifted.covariance / unit)))
         sampling = np.full(len(first), rows.common / rows.n_rows)
         beside = tangents.of_columns(rows.own)[first, second] / rows.n_rows
-    found = (each[first, second] for each in tangents.spread(noise))
-    of_noise, cross, scale = found
+    total = np.zeros((3, *unit.shape))
+    for part in parts:
+        if part.variances.any():
+            total += tangents.spread(part)
+    of_noise, cross, scale = total[:, first, second]
     errors = CorrelationErrors(sampling, of_noise + beside, scale, cross)
     if rows is not None or moments.about == "table":
         return errors
     written = tangents.written(first, second)
     whole = np.concatenate([moments.variance(weights / unit) for weights in written])
     left = np.maximum(whole - errors.variance(tangents.correlations[first, second]), 0.0)
-    return CorrelationErrors(sampling, of_noise + left, scale, cross)
+    return replace(errors, noise=of_noise + left)
+
+
+def _as_correlations(noise: Independent, deviations: Array) -> Independent:
+    if noise.image is not None:
+        return noise._replace(image=noise.image / deviations[:, None])
+    return noise._replace(variances=noise.variances / np.outer(deviations, deviations) ** 2)
+
+
+def _leaked(lifted: Lifted, tangents: Tangents) -> Array:
+    """Return how far directions that cannot be told may lead partial correlations astray.
+
+    Their part of the inverse is taken to be as uncertain as it is large, with the variance of the
+    floor. Columns that lie in such directions by more than a little are not told at all.
+    """
+    part = np.sqrt(lifted.untold_share / lifted.floor / tangents.inverse.diagonal())
+    rho = np.abs(tangents.correlations)
+    return np.asarray(np.outer(part, part) + rho * np.add.outer(part**2, part**2) / 2)
 
 
 def _p_values(sizes: Array) -> Array:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Spread", "Tangents"]
+__all__ = ["Independent", "Spread", "Tangents"]
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -35,6 +35,17 @@ class Spread(NamedTuple):
     noise: Array
     cross: Array
     scale: Array
+
+
+class Independent(NamedTuple):
+    """Noise of moments that is independent from entry to entry.
+
+    `variances` are those of the entries of the columns, or of what `image` makes of weights of
+    columns: it has a row for each.
+    """
+
+    image: Array | None
+    variances: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +82,20 @@ class Tangents:
         np.fill_diagonal(result, 0.0)
         return result
 
-    def spread(self, variances: Array) -> Spread:
-        """Return what errors with these variances make, independent from entry to entry.
+    def spread(self, noise: Independent) -> Spread:
+        """Return what noise makes of partial correlations.
 
         All are sums Σ V_kl f_k g_l over products f and g of two of the weights of both columns.
         """
-        sides = 2 * variances
-        np.fill_diagonal(sides, variances.diagonal())
-        weights, rho = self.weights, self.correlations
+        sides = 2 * noise.variances
+        np.fill_diagonal(sides, noise.variances.diagonal())
+        rho = self.correlations
+        weights = self.weights if noise.image is None else self.weights @ noise.image
         squares = weights**2
         pushed = squares @ sides
         apart = pushed @ squares.T
         mixed = (pushed * weights) @ weights.T  # of u_i² with u_i u_j
-        products = self._of_products(sides)
+        products = _of_products(weights, sides)
         own = np.broadcast_to(apart.diagonal()[:, None], apart.shape)
         # In the order u_i², u_i u_j, u_j².
         forms = np.array([[own, mixed, apart], [mixed, products, mixed.T], [apart, mixed.T, own.T]])
@@ -101,16 +113,6 @@ class Tangents:
             cross=form(first, between) + form(second, between),
             scale=(form(first, first) + form(second, second) + 2 * of_products) / 4,
         )
-
-    def _of_products(self, sides: Array) -> Array:
-        """Return Σ V_kl u_ik u_jk u_il u_jl for all pairs."""
-        size = len(sides)
-        result = np.empty((size, size))
-        for place in range(size):
-            products = self.weights[place:] * self.weights[place]
-            row = np.einsum("jk,jk->j", products @ sides, products)
-            result[place, place:] = result[place:, place] = row
-        return result
 
     def of_columns(self, own: Array) -> Array:
         """Return Σ_c e_c 4 (C M C)_cc for all pairs, with C the weights of the moments.
@@ -132,3 +134,14 @@ class Tangents:
             half = self.correlations[i, j][:, None] / 2
             rows = np.einsum("ak,al->akl", a, b / 2 + half * a)
             yield rows + np.einsum("ak,al->akl", b, a / 2 + half * b)
+
+
+def _of_products(weights: Array, sides: Array) -> Array:
+    """Return Σ V_kl u_ik u_jk u_il u_jl for all pairs."""
+    size = len(weights)
+    result = np.empty((size, size))
+    for place in range(size):
+        products = weights[place:] * weights[place]
+        row = np.einsum("jk,jk->j", products @ sides, products)
+        result[place, place:] = result[place:, place] = row
+    return result
