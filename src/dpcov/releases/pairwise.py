@@ -27,7 +27,8 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _COMPLETE = 2.5
-"""A column is taken to be complete if its gaps are within so many noise sd of none."""
+"""Columns are taken to be complete if their gaps are within so many noise sd of none, one by one
+and all together."""
 _UNSEEN_GAPS = 0.5
 """… and may have gaps of so many noise sd all the same."""
 _TOGETHER = 3.0
@@ -141,7 +142,7 @@ class _Presence:
         design = working.design
         gap, size = design.gap_of, design.n_values
         own = working.observed + working.mean[size:]
-        seen = 1 - own > _COMPLETE * noise.mean
+        seen = _have_gaps(1 - own, noise.mean)
         has = gap >= 0
         counted = has & _of_gaps(seen, gap, False)
         # Means are divided by it: a column is taken to have a cell, whatever the noise says.
@@ -278,6 +279,19 @@ def _level_projection(design: Design) -> Array:
     for group in design.groups:
         projection[group, group] -= 1 / (group.stop - group.start)
     return projection
+
+
+def _have_gaps(gaps: Array, noise: float) -> Mask:
+    """Return which columns have gaps, given the noisy share of them in each.
+
+    Columns whose gaps do not stand out one by one may have them all the same, and reading these
+    as complete would make all covariances too small. Together they stand out.
+    """
+    seen = gaps > _COMPLETE * noise
+    rest = gaps[~seen]
+    if len(rest) and rest.mean() > _COMPLETE * noise / np.sqrt(len(rest)):
+        seen |= gaps > 0
+    return np.asarray(seen)
 
 
 def _shrunk(both: Array, seen: Mask, noise: float) -> Array:
