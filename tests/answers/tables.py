@@ -36,6 +36,14 @@ def survey(seed=1):
     return dpcov.release(survey_frame(), **PROMISE, seed=seed)
 
 
+@cache
+def survey_with_rare():
+    """Return the release of a survey with a column that is lost in noise."""
+    frame = survey_frame()
+    frame["rare"] = (np.random.default_rng(0).random(len(frame)) < 2e-4).astype(float)
+    return dpcov.release(frame, **PROMISE, seed=1)
+
+
 def number_rows(n_rows=20_000, n_columns=5, seed=0):
     """Return rows of related numbers; the last column depends on the first two."""
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dpcov
+from answers.tables import survey_with_rare
 from dpcov.errors import ParameterError
 
 
@@ -84,3 +85,17 @@ def test_a_pair_that_is_not_told_is_said_to_be_too_noisy():
 def test_it_cannot_be_iterated_by_mistake(found):
     with pytest.raises(TypeError):
         iter(found)
+
+
+def test_a_column_that_is_lost_in_noise_spoils_no_other():
+    release = survey_with_rare()
+    found = release.partial_correlations(["age", "school", "income", "rare"])
+    assert found.terms.left_out == ("rare",)
+    alone = release.partial_correlations(["age", "school", "income"])
+    assert np.array_equal(found.values, alone.values)
+    assert "rare does not stand out of the noise" in found.summary()
+
+
+def test_too_few_columns_that_stand_out_are_refused():
+    with pytest.raises(ParameterError, match="Only 2 of these columns"):
+        survey_with_rare().partial_correlations(["age", "income", "rare"])

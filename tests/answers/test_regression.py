@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from answers.tables import PROMISE, number_rows, survey, survey_frame
+from answers.tables import PROMISE, number_rows, survey, survey_frame, survey_with_rare
 from dpcov.answers.error_sources import ErrorSources
 from dpcov.errors import ParameterError
 
@@ -215,3 +215,26 @@ def test_many_columns_take_no_array_of_many_matrices(monkeypatch):
     )
     release.regress("x0", on=list(release.columns[1:]))
     assert max(seen) == 1
+
+
+def test_a_predictor_that_is_lost_in_noise_spoils_no_other():
+    fit = survey_with_rare().regress("income", on=["age", "school", "rare"])
+    assert fit.left_out == ("rare",)
+    assert fit.told.tolist() == [True, True, True, False]
+    alone = survey_with_rare().regress("income", on=["age", "school"])
+    assert np.array_equal(fit.coefficients[:3], alone.coefficients)
+    assert np.array_equal(fit.standard_errors[:3], alone.standard_errors)
+    assert "rare does not stand out of the noise" in fit.summary()
+
+
+def test_a_predictor_that_is_left_out_has_no_interval_and_adds_nothing():
+    fit = survey_with_rare().regress("income", on=["rare", "age"])
+    low, high = fit.interval()
+    assert (low[1], high[1]) == (-np.inf, np.inf)
+    prediction = fit.predict({"rare": [1.0], "age": [40.0]})
+    assert prediction == pytest.approx(fit.coefficients[0] + 40 * fit.coefficients[2])
+
+
+def test_predictors_that_are_all_lost_in_noise_are_refused():
+    with pytest.raises(ParameterError, match="No predictor has a variance"):
+        survey_with_rare().regress("income", on=["rare"])

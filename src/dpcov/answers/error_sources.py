@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.answers.lifting import Lifted, lift
+from dpcov.answers.lifting import lift
 from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.working_noise import WorkingNoise
 from dpcov.columns.design import Design
@@ -37,13 +37,16 @@ UNSEEN = 10.0
 class ErrorSources:
     """What makes the entries of some columns uncertain.
 
-    Categories are there with all of their levels, in the order of the release.
+    Categories are there with all of their levels, in the order of the release, since the noise of
+    one goes with that of the others. `root` is a root L of the covariance L Lᵀ of those that were
+    asked for, and has zeros for the rest: a level that is lost in noise would make all errors of
+    sampling too large. Levels add up to nothing in it.
     """
 
     release: Release
     places: Places
     noise: NoiseModel
-    lifted: Lifted
+    root: Array
     way_back: WorkingNoise | None
     sampled: bool
 
@@ -53,9 +56,25 @@ class ErrorSources:
         columns = np.unique(release.design.field_of[places])
         whole = np.flatnonzero(np.isin(release.design.field_of, columns))
         noise = NoiseModel.of(release)
-        lifted = lift(release.matrix, noise, whole)
+        asked = np.unique(places)
+        root = np.zeros((len(whole), len(asked)))
+        root[np.searchsorted(whole, asked)] = lift(release.matrix, noise, asked).root
+        for group in release.design.groups:
+            own = np.searchsorted(whole, np.arange(group.start, group.stop))
+            if np.isin(np.arange(group.start, group.stop), asked).all():
+                root[own] -= root[own].mean(axis=0)
         way_back = _way_back(release, columns, whole)
-        return cls(release, whole, noise, lifted, way_back, sampled)
+        return cls(release, whole, noise, root, way_back, sampled)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance of those that were asked for, lifted."""
+        return np.asarray(self.root @ self.root.T)
+
+    @cached_property
+    def deviations(self) -> Array:
+        """The standard deviations of all."""
+        return np.asarray(np.sqrt(self.noise.variances[self.places]))
 
     @property
     def clipping(self) -> Clipped:
@@ -76,7 +95,7 @@ class ErrorSources:
     @cached_property
     def unit(self) -> Array:
         """What correlations of 1 are in working units."""
-        return np.outer(self.lifted.deviations, self.lifted.deviations)
+        return np.outer(self.deviations, self.deviations)
 
     @property
     def product_noise(self) -> float:
@@ -108,7 +127,7 @@ class ErrorSources:
         if noise.mean:
             yield noise.mean * (means - 2 * self.release.factor * moments @ self.mean)
         if noise.signal:
-            yield 2 * math.sqrt(noise.signal) * _flat(moments @ self.lifted.root)
+            yield 2 * math.sqrt(noise.signal) * _flat(moments @ self.root)
 
     def _clipping(self, moments: Array, means: Array) -> Iterator[Array]:
         clipping = self.clipping
@@ -118,14 +137,14 @@ class ErrorSources:
             diagonal = np.arange(len(own))
             weights[:, diagonal, diagonal] = moments[:, diagonal, diagonal] * own
             yield _flat(weights)
-            yield means * (math.sqrt(clipping.covariance) * self.lifted.deviations)
+            yield means * (math.sqrt(clipping.covariance) * self.deviations)
         if clipping.factor:
             common = np.einsum("aij,ij->a", moments, self.block)
             yield math.sqrt(clipping.factor) * common[:, None]
 
     def _sampling(self, moments: Array, means: Array) -> Iterator[Array]:
         """Yield what the choice of rows does, for Gaussian rows."""
-        yield from self.rows.features(moments, means, self.lifted.root)
+        yield from self.rows.features(moments, means, self.root)
 
     @cached_property
     def rows(self) -> SharedRows:

@@ -72,7 +72,8 @@ class Fit:
         Of the errors of the coefficients.
     told : ndarray of bool, shape (n_predictors + 1,)
         Which coefficients can be told. Predictors that noise does not let tell apart have
-        regularized coefficients, and no interval that excludes anything.
+        regularized coefficients, and no interval that excludes anything. Those whose variance does
+        not stand out of the noise are left out, and have none: nan.
     deviations : ndarray, shape (n_predictors + 1,)
         Standard deviations of the predictors and of the outcome, last.
     quality : Quality
@@ -103,6 +104,12 @@ class Fit:
     def names(self) -> tuple[str, ...]:
         """What the coefficients are of: the intercept and the predictors."""
         return (INTERCEPT, *self.predictors)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The predictors whose variance does not stand out of the noise: not in the fit."""
+        gone = np.isnan(self.coefficients[1:])
+        return tuple(name for name, is_gone in zip(self.predictors, gone, strict=True) if is_gone)
 
     @property
     def n_rows(self) -> int:
@@ -159,7 +166,8 @@ class Fit:
     def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals for the coefficients, in the order of `names`."""
         margin = interval_width(confidence) * self.standard_errors
-        return self.coefficients - margin, self.coefficients + margin
+        low = np.where(self.told, self.coefficients - margin, -np.inf)
+        return low, np.where(self.told, self.coefficients + margin, np.inf)
 
     def r_squared_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the ends of a confidence interval for `r_squared`, within 0 and 1."""
@@ -175,7 +183,7 @@ class Fit:
         ----------
         frame : DataFrame or mapping
             Columns by the names of the table; a category holds its levels. Cells that are missing,
-            or no level of their category, give nan.
+            or no level of their category, give nan. Predictors that were left out add nothing.
 
         Returns
         -------
@@ -183,7 +191,8 @@ class Fit:
         """
         result = np.float64(self.coefficients[0])
         for name, slope in zip(self.predictors, self.coefficients[1:].tolist(), strict=True):
-            result = result + slope * cells_of(self.release, frame, name)
+            if name not in self.left_out:
+                result = result + slope * cells_of(self.release, frame, name)
         return np.atleast_1d(result)
 
     def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:

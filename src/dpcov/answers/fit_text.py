@@ -31,6 +31,9 @@ def lines_of(fit: Fit, confidence: float) -> list[list[str]]:
     for place, name in enumerate(fit.names):
         value, error = float(fit.coefficients[place]), float(fit.standard_errors[place])
         beta = f"{fit.standardized[place - 1]:+.3f}" if place else ""
+        if name in fit.left_out:
+            lines.append([name, "", "left out", *[""] * 5])
+            continue
         if not fit.told[place]:
             lines.append([name, f"({value:.3g})", _UNTOLD, "", "", "", "", beta and f"({beta})"])
             continue
@@ -44,7 +47,16 @@ def lines_of(fit: Fit, confidence: float) -> list[list[str]]:
 def sentences(fit: Fit, confidence: float) -> list[str]:
     """Return what to know of a fit."""
     said = [_predicts(fit, confidence), _whom(fit, confidence)]
-    untold = [name for name, told in zip(fit.predictors, fit.told[1:], strict=True) if not told]
+    if fit.left_out:
+        said.append(
+            f"The variance of {name_some(fit.left_out)} does not stand out of the noise: left out, "
+            "as if it were none."
+        )
+    untold = [
+        name
+        for name, told in zip(fit.predictors, fit.told[1:], strict=True)
+        if not told and name not in fit.left_out
+    ]
     if untold:
         said.append(
             f"The noise does not let tell the effects of {name_some(untold)} apart: their "

@@ -19,12 +19,14 @@ from dpcov.answers.lifting import Lifted, lift
 from dpcov.answers.pairs_moments import PairsMoments
 from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.tangents import Independent
+from dpcov.answers.terms import Terms
+from dpcov.errors import ParameterError
 from dpcov.postprocess.correlations import stands_out
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import AnyRelease, PairsRelease, Release
 
-__all__ = ["Moments", "moments_of"]
+__all__ = ["Moments", "moments_of", "moments_that_stand_out"]
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -96,6 +98,26 @@ def moments_of(release: AnyRelease, places: Places, about: str) -> Moments:
     if isinstance(release, PairsRelease):
         return PairsMoments.of(release, places, about)
     return _DenseMoments(release, places, about)
+
+
+def moments_that_stand_out(
+    release: AnyRelease, terms: Terms, about: str, *, fewest: int
+) -> tuple[Terms, Moments]:
+    """Return the columns whose variance stands out of the noise, and their moments.
+
+    One that is lost in noise has correlations that are noise alone, and would spoil the inverse of
+    all others.
+    """
+    moments = moments_of(release, terms.places, about)
+    used = moments.stands_out
+    if used.all():
+        return terms, moments
+    if int(used.sum()) < fewest:
+        raise ParameterError(
+            f"Only {int(used.sum())} of these columns have a variance that stands out of the "
+            f"noise, and {fewest} are needed."
+        )
+    return terms.only(used), moments_of(release, terms.places[used], about)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.lifting import INVOLVED, Lifted, squared_noise
-from dpcov.answers.moments import Moments, moments_of
+from dpcov.answers.moments import Moments, moments_that_stand_out
 from dpcov.answers.partials import PartialCorrelations
 from dpcov.answers.tangents import Independent, Tangents
 from dpcov.answers.terms import Terms, read_columns
@@ -42,7 +42,7 @@ def partial_correlations(
     """Return all partial correlations: see `Release.partial_correlations`."""
     width = interval_width(confidence)
     terms = read_columns(release.design, columns, fewest=_FEWEST, references=references)
-    moments = moments_of(release, terms.places, about)
+    terms, moments = moments_that_stand_out(release, terms, about, fewest=_FEWEST)
     tangents = Tangents(_inverse(moments))
     first, second = _pairs(release, terms)
     values = tangents.correlations[first, second]

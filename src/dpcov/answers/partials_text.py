@@ -60,6 +60,11 @@ def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
             f"The noise does not let tell {name_some(untold)} from other columns: partial "
             "correlations with them cannot be told. Fewer columns would help."
         )
+    if found.terms.left_out:
+        said.append(
+            f"The variance of {name_some(found.terms.left_out)} does not stand out of the noise: "
+            "left out."
+        )
     wide = _wide(found)
     if wide:
         said.append(f"{wide:,} other pairs are {TOO_NOISY}.")

@@ -41,7 +41,7 @@ def _privacy(sources: ErrorSources, weights: Array) -> Array:
     slope = np.vstack([slope, weights])
     total += noise.mean**2 * slope @ slope.T
     if noise.signal:
-        covariance = sources.lifted.covariance
+        covariance = sources.covariance
         along = covariance @ weights
         growing = square * covariance + float(weights @ along) * identity
         growing += np.outer(weights, along) + np.outer(along, weights)
@@ -90,7 +90,7 @@ def _clipping(sources: ErrorSources, weights: Array) -> Array:
         total += _with_mean(
             _of_entries(clipping.covariance * sources.unit**2, weights, diagonal=own)
         )
-        total[-1, -1] += clipping.covariance * float(weights**2 @ sources.lifted.deviations**2)
+        total[-1, -1] += clipping.covariance * float(weights**2 @ sources.deviations**2)
     along = sources.block @ weights
     total[:-1, :-1] += clipping.factor * np.outer(along, along)
     return total
@@ -102,7 +102,7 @@ def _sampling(sources: ErrorSources, weights: Array) -> Array:
     What an entry has beside others for being about value c is Σ_j w_j S_cj, and the same of c by
     itself counted once.
     """
-    rows, covariance = sources.rows, sources.lifted.covariance
+    rows, covariance = sources.rows, sources.covariance
     variances, along = covariance.diagonal(), covariance @ weights
     square, own = float(weights @ along), rows.own
     total = rows.common * (square * covariance + np.outer(along, along))

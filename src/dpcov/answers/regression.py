@@ -9,6 +9,7 @@ coefficients are regularized and said to be untold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,21 @@ def regress(
         raise ParameterError("Outcomes are different columns, at least one.")
     for name, place in zip(outcomes, places, strict=True):
         _check_outcome(release, name, place, terms)
-    blocks = [moments_of(release, np.append(terms.places, place), about) for place in places]
-    predictors = moments_of(release, terms.places, about)
-    found = zip(outcomes, blocks, strict=True)
-    return Fits(tuple(_fit(release, name, terms, predictors, block) for name, block in found))
+    # A release of pairs must have those of all columns that are named, also of what is left out.
+    named = [moments_of(release, np.append(terms.places, place), about) for place in places]
+    used = named[0].stands_out[:-1]
+    if not used.any():
+        raise ParameterError(
+            "No predictor has a variance that stands out of the noise: nothing can be told of "
+            "what they predict."
+        )
+    chosen = terms.places[used]
+    predictors = moments_of(release, chosen, about)
+    fits = []
+    for name, place in zip(outcomes, places, strict=True):
+        block = moments_of(release, np.append(chosen, place), about)
+        fits.append(_with_left_out(_fit(release, name, terms, predictors, block), used))
+    return Fits(tuple(fits))
 
 
 def _check_outcome(release: AnyRelease, name: str, place: int, terms: Terms) -> None:
@@ -86,6 +98,24 @@ def _fit(
         told=np.append(block.location is not None and not involved.any(), ~involved),
         deviations=deviations,
         quality=quality,
+    )
+
+
+def _with_left_out(fit: Fit, used: npt.NDArray[np.bool_]) -> Fit:
+    """Return a fit with a place for predictors that were left out: they are not numbers."""
+    if used.all():
+        return fit
+    place = np.flatnonzero(np.append(True, used))
+    coefficients = np.full(len(used) + 1, np.nan)
+    coefficients[place] = fit.coefficients
+    covariance = np.full((len(used) + 1,) * 2, np.nan)
+    covariance[np.ix_(place, place)] = fit.covariance
+    told = np.zeros(len(used) + 1, dtype=np.bool_)
+    told[place] = fit.told
+    deviations = np.full(len(used) + 1, np.nan)
+    deviations[np.append(used, True)] = fit.deviations
+    return replace(
+        fit, coefficients=coefficients, covariance=covariance, told=told, deviations=deviations
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.graph import SparseGraph
-from dpcov.answers.moments import Moments, moments_of
+from dpcov.answers.moments import Moments, moments_that_stand_out
 from dpcov.answers.partial_correlation import partial_errors
 from dpcov.answers.tangents import Tangents
 from dpcov.answers.terms import read_columns
@@ -43,7 +43,7 @@ def sparse_graph(
     """Return a sparse graph of partial correlations: see `Release.graph`."""
     solve = _load_solver()
     terms = read_columns(release.design, columns, fewest=_FEWEST, references=references)
-    moments = moments_of(release, terms.places, about)
+    terms, moments = moments_that_stand_out(release, terms, about, fewest=_FEWEST)
     stated = penalty is not None
     multiple = 2 * math.sqrt(math.log(len(terms.places)))
     if penalty is not None:

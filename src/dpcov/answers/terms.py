@@ -8,7 +8,7 @@ refused here, before anything is computed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +34,24 @@ class Terms:
         Where they are in the release.
     references : dict
         For each category that was named as a whole, the level that the others are compared with.
+    left_out : tuple of str
+        Those that were named as well, and are lost in noise.
     """
 
     names: tuple[str, ...]
     places: Places
     references: dict[str, str]
+    left_out: tuple[str, ...] = ()
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Terms:
+        """Return some of them, with the others left out."""
+        names = list(zip(self.names, chosen.tolist(), strict=True))
+        return replace(
+            self,
+            names=tuple(name for name, is_in in names if is_in),
+            places=self.places[chosen],
+            left_out=(*self.left_out, *(name for name, is_in in names if not is_in)),
+        )
 
 
 def find_place(design: Design, name: str) -> int:
