@@ -20,7 +20,6 @@ from dpcov.answers.pairs_moments import PairsMoments
 from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.tangents import Independent
 from dpcov.answers.terms import Terms
-from dpcov.errors import ParameterError
 from dpcov.postprocess.correlations import stands_out
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
@@ -106,17 +105,12 @@ def moments_that_stand_out(
     """Return the columns whose variance stands out of the noise, and their moments.
 
     One that is lost in noise has correlations that are noise alone, and would spoil the inverse of
-    all others.
+    all others. Where fewer than are needed stand out, all are there, and nothing will be told.
     """
     moments = moments_of(release, terms.places, about)
     used = moments.stands_out
-    if used.all():
+    if used.all() or int(used.sum()) < fewest:
         return terms, moments
-    if int(used.sum()) < fewest:
-        raise ParameterError(
-            f"Only {int(used.sum())} of these columns have a variance that stands out of the "
-            f"noise, and {fewest} are needed."
-        )
     return terms.only(used), moments_of(release, terms.places[used], about)
 
 
