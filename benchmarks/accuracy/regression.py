@@ -19,6 +19,7 @@ import dpcov
 from benchmarks.accuracy.tables import RealTable
 from benchmarks.measure import Table
 from dpcov.answers import Fit
+from dpcov.errors import ParameterError
 
 __all__ = ["real_tables", "tables"]
 
@@ -122,9 +123,12 @@ def limited(frame: pd.DataFrame, release: dpcov.Release) -> pd.DataFrame:
 def _least_squares(values: pd.DataFrame, fit: Fit) -> tuple[Array, float]:
     """Return the slopes of the rows, and the R² that the slopes of a fit achieve on them."""
     outcome = values[fit.outcome].to_numpy()
-    rows = np.column_stack([np.ones(len(values)), values[list(fit.predictors)].to_numpy()])
-    slopes = np.linalg.lstsq(rows, outcome, rcond=None)[0][1:]
-    left = np.var(outcome - rows @ fit.coefficients)
+    used = [name not in fit.left_out for name in fit.predictors]
+    names = [name for name, is_used in zip(fit.predictors, used, strict=True) if is_used]
+    rows = np.column_stack([np.ones(len(values)), values[names].to_numpy()])
+    slopes = np.full(len(used), np.nan)
+    slopes[used] = np.linalg.lstsq(rows, outcome, rcond=None)[0][1:]
+    left = np.var(outcome - fit.predict(values))
     return slopes, float(1 - left / np.var(outcome))
 
 
@@ -175,7 +179,11 @@ def _regressions(table: RealTable) -> tuple[list[float], list[float], list[float
         for outcome in varies:
             others = [name for name in varies if name != outcome]
             names = [str(name) for name in rng.permutation(others)[:_PREDICTORS]]
-            fit = release.regress(outcome, on=names, about="table")
+            try:
+                fit = release.regress(outcome, on=names, about="table")
+            except ParameterError:  # all predictors are lost in noise
+                told += [False] * len(names)
+                continue
             truth, achieved = _least_squares(values, fit)
             told += fit.told[1:].tolist()
             covered += _covers(fit, truth)[fit.told[1:]].tolist()
