@@ -32,6 +32,26 @@ def test_intervals_cover_the_eigenvalues_of_the_population(found):
     assert np.mean(alone) < 0.85
 
 
+def test_intervals_cover_the_share_that_components_have_together(found):
+    truth = VALUES[:2].sum() / 8
+    ends = np.array([each.eigenvalues.joint_share_interval(0.95) for each in found])
+    assert np.mean((ends[:, 0] < truth) & (truth < ends[:, 1])) >= 0.88
+    off = np.array([each.eigenvalues.joint_share for each in found]) - truth
+    errors = np.array([each.eigenvalues.joint_share_error for each in found])
+    assert 0.7 < np.sqrt(np.mean((off / errors) ** 2)) < 1.25
+    # The control: what sampling alone would give.
+    alone = np.sqrt((2 * VALUES[:2] ** 2 / 3000).sum()) / 8
+    assert np.mean(np.abs(off) < 1.96 * alone) < 0.85
+
+
+def test_the_joint_share_of_covariances_counts_the_error_of_the_sum():
+    found = clear().components(2, of="covariance").eigenvalues
+    assert found.joint_share == pytest.approx(found.shares.sum())
+    assert found.joint_share_error < found.share_errors.sum()
+    low, high = found.joint_share_interval()
+    assert low < VALUES[:2].sum() / 8 < high
+
+
 def test_eigenvalues_are_freed_of_what_noise_adds():
     rows = table(0, 3000)
     values, vectors = (each[..., ::-1] for each in np.linalg.eigh(np.corrcoef(rows.T)))

@@ -104,3 +104,19 @@ def test_hostile_names_are_drawn_as_text():
     ax.figure.canvas.draw()
     assert "$5 and $6" in [text.get_text() for text in ax.texts]
     assert all("\n" not in text.get_text() for text in ax.texts)
+
+
+def test_partial_correlations_are_drawn_as_a_network_of_their_own():
+    """A chain: its ends are related, but not given what stands between them."""
+    chain = truth_of(4, (0, 1, 0.6), (1, 2, 0.6), (0, 2, 0.36))
+    estimate = estimate_of(chain)
+    assert len(network(estimate, axes(), fdr=1e-3).get_lines()) == 3
+    ax = network(estimate.release.partial_correlations(), axes(), fdr=1e-3)
+    assert len(ax.get_lines()) == 2
+    assert ax.get_title() == "2 related pairs, given all others"
+
+
+def test_without_a_pair_given_all_others_the_picture_says_so():
+    found = estimate_of(truth_of(4)).release.partial_correlations()
+    (text,) = network(found, axes(), fdr=1e-6).texts
+    assert text.get_text().startswith("No pair of columns is related")

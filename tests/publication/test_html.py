@@ -135,10 +135,11 @@ def test_pairs_beyond_the_table_are_counted(estimate, monkeypatch):
 
 
 def test_every_picture_stands_in_the_page_with_its_alternative_text(page):
-    assert page.tags["svg"] == 5
+    assert page.tags["svg"] == 6
     others = ("Pairs of columns", "Columns", "Search pairs by column name")
+    others += ("Components", "Partial correlations")
     labels = [text for text in page.values("aria-label") if text not in others]
-    assert len(labels) == 5
+    assert len(labels) == 6
     assert any(
         "3 pairs of 6 columns were found, 2 with a positive and 1 with a" in x for x in labels
     )
@@ -158,9 +159,10 @@ def test_a_hostile_name_is_text_everywhere(hostile):
     page = Page(hostile)
     assert page.tags["script"] == 1  # ours
     assert page.tags["img"] == 0
-    # The findings, the table of columns, and that of pairs: each column is in five of 15.
-    assert page.words.count("<script>alert(1)</script>") == 7
-    assert page.words.count("<script>al…") == 4  # two axes of the heatmap, network, forest
+    # The findings, the table of columns, and that of pairs: each column is in five of 15; loadings
+    # and pairs given all others.
+    assert page.words.count("<script>alert(1)</script>") == 9
+    assert page.words.count("<script>al…") == 5  # two axes of the heatmap, two networks, forest
     assert not [name for name, _ in page.attributes if name.startswith("on")]
 
 

@@ -72,6 +72,10 @@ def find_components(
         values=values,
         standard_errors=np.sqrt(errors.of_values + doubt),
         share_errors=np.sqrt(errors.of_shares(total) + doubt / total**2),
+        # What noise and clipping leave in doubt goes the same way in all of them.
+        joint_share_error=float(
+            np.hypot(np.sqrt(errors.of_joint_share(total)), np.sqrt(doubt).sum() / total)
+        ),
         total=total,
         crowds=_sizes(spectrum.groups(CROWDED))[:count],
         seen=spectrum.seen.copy(),

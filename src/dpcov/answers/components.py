@@ -39,6 +39,8 @@ class Eigenvalues:
         Of the components that were asked for, without what noise and sampling add to them.
     share_errors : ndarray, shape (n_components,)
         The standard errors of their shares of all variance.
+    joint_share_error : float
+        The standard error of the share that they have together.
     total : float
         The sum of all variances: of correlations the number of columns.
     crowds : ndarray of int, shape (n_components,)
@@ -54,6 +56,7 @@ class Eigenvalues:
     values: Array
     standard_errors: Array
     share_errors: Array
+    joint_share_error: float
     total: float
     crowds: npt.NDArray[np.int_]
     seen: Array
@@ -78,6 +81,17 @@ class Eigenvalues:
         """Return the ends of confidence intervals for their shares, within 0 and 1."""
         margin = self._width(confidence) * self.share_errors
         return np.clip(self.shares - margin, 0.0, 1.0), np.clip(self.shares + margin, 0.0, 1.0)
+
+    @property
+    def joint_share(self) -> float:
+        """The share of all variance that they have together."""
+        return min(float(self.values.sum() / self.total), 1.0)
+
+    def joint_share_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the ends of a confidence interval for it, within 0 and 1."""
+        # Only the last may be mistaken for one that is left out.
+        margin = float(self._width(confidence)[-1]) * self.joint_share_error
+        return max(self.joint_share - margin, 0.0), min(self.joint_share + margin, 1.0)
 
     def _width(self, confidence: float) -> Array:
         # Eigenvalues that are alike push each other apart: not all of it can be taken back.

@@ -69,6 +69,18 @@ class EigenErrors:
         weights -= (self.values / total)[:, None, None] * np.eye(self._size)
         return block.variance_of(weights / total)
 
+    def of_joint_share(self, total: float) -> float:
+        """Return the variance of the share that all of them have together.
+
+        Turns among them do not move it, so that it is well known where single ones are not.
+        """
+        count, block = len(self.values), self.spectrum.block
+        kept = self.spectrum.vectors[:, :count]
+        weights = np.asarray(kept @ kept.T)
+        if not block.standardized:
+            weights -= float(self.values.sum()) / total * np.eye(self._size)
+        return float(block.variance_of(weights / total))
+
     def of_loadings(self) -> Array:
         """Return the variances of loadings that are not rotated, shape (p, n_components)."""
         exact = len(self.values) * self._size**4 <= _MOST_STEPS
@@ -78,8 +90,10 @@ class EigenErrors:
             if not exact:
                 result[:, place] = slopes**2 @ self.moved[place]
                 continue
-            covariance = self.spectrum.block.covariance_of(self._weights(place))
-            result[:, place] = ((slopes @ covariance) * slopes).sum(axis=1)
+            # Σ_l s_l e_kl is v_kᵀ E (V s): of rank one, whatever the slopes s.
+            turned = self.spectrum.vectors @ slopes.T
+            weights = np.einsum("i,jl->lij", self.spectrum.vectors[:, place], turned)
+            result[:, place] = self.spectrum.block.variance_of(weights)
         return result
 
     def of_rotated(self, rotated: Rotated) -> Array:

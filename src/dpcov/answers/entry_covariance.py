@@ -28,8 +28,9 @@ Places = npt.NDArray[np.intp]
 
 _MOST_WORK = 1 << 36
 """No more products are computed to write it down: 80 columns, and a gibibyte on the way."""
-_BATCH_NUMBERS = 1 << 23
-"""How many weights are looked at at once when only variances are asked for."""
+_BATCH_NUMBERS = 1 << 17
+"""How many weights are looked at at once when only variances are asked for: a few megabytes with
+what is made of them, which is faster than more."""
 
 
 @dataclass(frozen=True, eq=False)

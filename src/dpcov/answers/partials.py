@@ -117,6 +117,12 @@ class PartialCorrelations:
         return self.terms.names
 
     @property
+    def with_level(self) -> Mask:
+        """Which pairs are with a level of a category: they are a list of their own."""
+        is_level = ~self.release.design.is_number[self.terms.places]
+        return np.asarray(is_level[self.first] | is_level[self.second])
+
+    @property
     def matrix(self) -> Array:
         """All partial correlations, with ones on the diagonal; nan between levels of a category."""
         size = len(self.columns)

@@ -5,6 +5,7 @@ Owns what is left out when there is too much to read, and says so in the title.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,21 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dpcov.parameters import check_count
+from dpcov.answers.partials import PartialCorrelations
+from dpcov.parameters import check_count, check_number
 from dpcov.plot.layout import LETTER, LINE, Layout, lay_out
 from dpcov.plot.look import (
     AS_WRITTEN,
     NEGATIVE,
     POSITIVE,
-    axes_of_pairs,
     check_estimate,
+    find_axes,
     related_pairs,
+    say_if_nothing,
     shown_name,
     text_color,
 )
-from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
+from dpcov.postprocess import TOO_NOISY, AnyEstimate
 
 __all__ = ["network"]
 
@@ -41,7 +44,7 @@ _LOOKS: dict[bool, tuple[str, Any]] = {True: (POSITIVE, "-"), False: (NEGATIVE, 
 
 
 def network(
-    estimate: AnyEstimate,
+    estimate: AnyEstimate | PartialCorrelations,
     ax: Axes | None = None,
     *,
     fdr: float = 0.1,
@@ -56,8 +59,8 @@ def network(
 
     Parameters
     ----------
-    estimate : Estimate or PairsEstimate
-        What to draw.
+    estimate : Estimate, PairsEstimate or PartialCorrelations
+        What to draw: correlations, or those given all other columns.
     ax : matplotlib Axes, optional
         Where; the current axes by default.
     fdr : float, default 0.1
@@ -82,23 +85,21 @@ def network(
     >>> network(estimate, Figure().subplots(), fdr=1e-6).get_title()
     '1 related pair'
     """
-    check_estimate(estimate)
     most = check_count("most", most, low=1)
-    related = related_pairs(estimate, fdr, levels=levels)
-    ax = axes_of_pairs(related, ax, fdr)
-    pairs = related.chosen(related.told)
-    if not len(pairs):
+    related = _lines_of(estimate, fdr, levels=levels)
+    ax = find_axes(ax)
+    if say_if_nothing(ax, len(related.values) + related.untold, len(related.values), fdr):
         return ax
     ax.set_axis_off()
-    shown, why = _count_shown(pairs, most)
-    columns, ends = np.unique([pairs.first[:shown], pairs.second[:shown]], return_inverse=True)
+    shown, why = _count_shown(related, most)
+    columns, ends = np.unique([related.first[:shown], related.second[:shown]], return_inverse=True)
     first, second = ends.reshape(2, -1)
     longest = _LONGEST if len(columns) <= _MANY_NODES else _LONGEST_OF_MANY
     names = [shown_name(estimate.columns[column], longest) for column in columns]
     layout = lay_out(first, second, [len(name) for name in names])
     widest = _WIDEST if shown <= _MANY_PAIRS else _WIDEST_OF_MANY
     for place in range(shown):
-        correlation = float(pairs.released[place])
+        correlation = float(related.values[place])
         color, style = _LOOKS[correlation > 0]
         ax.plot(
             *layout.places[[first[place], second[place]]].T,
@@ -115,12 +116,44 @@ def network(
     ax.set_ylim(layout.low[1] - _ROOM_OF_LEGEND * LINE, layout.high[1])
     ax.set_aspect("equal")
     _write_names(ax, names, layout)
-    ax.set_title(_title(shown, len(pairs), why, len(related) - len(pairs)))
-    _add_legend(ax, pairs.released[:shown])
+    ax.set_title(_title(shown, why, related))
+    _add_legend(ax, related.values[:shown])
     return ax
 
 
-def _count_shown(pairs: Pairs, most: int) -> tuple[int, str]:
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """What may be drawn, the surest first, and of how many pairs it is not told how strong.
+
+    `given` says after how many there are what their relation is given.
+    """
+
+    first: npt.NDArray[np.intp]
+    second: npt.NDArray[np.intp]
+    values: npt.NDArray[np.float64]
+    untold: int
+    given: str = ""
+
+
+def _lines_of(estimate: AnyEstimate | PartialCorrelations, fdr: float, *, levels: bool) -> _Lines:
+    if isinstance(estimate, PartialCorrelations):
+        fdr = check_number("fdr", fdr, low=0.0, high=1.0)
+        chosen = estimate.q_values <= fdr
+        if not levels:
+            chosen &= ~estimate.with_level
+        places = np.flatnonzero(chosen & estimate.told)
+        keys = (-np.abs(estimate.values[places]), estimate.p_values[places])
+        places = places[np.lexsort(keys)]
+        untold = int(chosen.sum()) - len(places)
+        ends = estimate.first[places], estimate.second[places]
+        return _Lines(*ends, estimate.values[places], untold, ", given all others")
+    check_estimate(estimate)
+    related = related_pairs(estimate, fdr, levels=levels)
+    pairs = related.chosen(related.told)
+    return _Lines(pairs.first, pairs.second, pairs.released, len(related) - len(pairs))
+
+
+def _count_shown(pairs: _Lines, most: int) -> tuple[int, str]:
     """Return how many of the surest pairs can be read, and why no more."""
     seen: set[int] = set()
     for place, ends in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
@@ -129,7 +162,7 @@ def _count_shown(pairs: Pairs, most: int) -> tuple[int, str]:
             return place, f"more than {most:,} {'line' if most == 1 else 'lines'} could not be read"
         if len(seen) > _MOST_NODES:
             return place, f"more than {_MOST_NODES} names could not be read"
-    return len(pairs), ""
+    return len(pairs.values), ""
 
 
 def _write_names(ax: Axes, names: list[str], layout: Layout) -> None:
@@ -156,11 +189,12 @@ def _font_size(ax: Axes, layout: Layout) -> float:
     return float(np.clip(LETTER * points / _LETTER_WIDTH, _SMALLEST, _LARGEST))
 
 
-def _title(shown: int, told: int, why: str, untold: int) -> str:
-    noisy = f"\n{untold:,} more: {TOO_NOISY} how strong" if untold else ""
+def _title(shown: int, why: str, related: _Lines) -> str:
+    told, given = len(related.values), related.given
+    noisy = f"\n{related.untold:,} more: {TOO_NOISY} how strong" if related.untold else ""
     if shown < told:
-        return f"the {shown:,} surest of {told:,} related pairs:\n{why}{noisy}"
-    return f"{'1 related pair' if told == 1 else f'{told:,} related pairs'}{noisy}"
+        return f"the {shown:,} surest of {told:,} related pairs{given}:\n{why}{noisy}"
+    return f"{'1 related pair' if told == 1 else f'{told:,} related pairs'}{given}{noisy}"
 
 
 def _add_legend(ax: Axes, correlation: npt.NDArray[np.float64]) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "number_places",
     "related_pairs",
     "say",
+    "say_if_nothing",
     "shown_name",
     "text_color",
 ]
@@ -92,12 +93,18 @@ def say(ax: Axes, words: str) -> None:
 def axes_of_pairs(pairs: Pairs, ax: Axes | None, fdr: float) -> Axes:
     """Return the axes for the related pairs, with a sentence in them if none can be drawn."""
     ax = find_axes(ax)
-    if not len(pairs):
-        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
-    elif not pairs.told.any():
-        number = "1 pair is" if len(pairs) == 1 else f"{len(pairs):,} pairs are"
-        say(ax, f"{number} related; how strong\nis {TOO_NOISY}.")
+    say_if_nothing(ax, len(pairs), int(pairs.told.sum()), fdr)
     return ax
+
+
+def say_if_nothing(ax: Axes, related: int, told: int, fdr: float) -> bool:
+    """Write into axes that no related pair can be drawn, and return whether that is so."""
+    if not related:
+        say(ax, f"No pair of columns is related\nat a false discovery rate of {fdr:g}.")
+    elif not told:
+        number = "1 pair is" if related == 1 else f"{related:,} pairs are"
+        say(ax, f"{number} related; how strong\nis {TOO_NOISY}.")
+    return not told
 
 
 def related_pairs(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcov.answers.partials import PartialCorrelations
 from dpcov.digits import interval_text, percent
 from dpcov.multiplicity import count_pairs
 from dpcov.plot.look import number_places, shown_name
 from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
 from dpcov.publication.card_findings import strongest_of
 
-__all__ = ["heatmap", "intervals", "network", "risk", "spectrum"]
+__all__ = ["heatmap", "intervals", "network", "partial", "risk", "spectrum"]
 
 _NAMED = 3
 
@@ -49,6 +50,18 @@ def network(related: Pairs) -> str:
     if not untold:
         return text
     return f"{text} {untold:,} more are related, and not drawn: how strong is {TOO_NOISY}."
+
+
+def partial(found: PartialCorrelations, fdr: float) -> str:
+    """Say how many pairs are related given all other columns, and of which sign."""
+    told = found.told & (found.q_values <= fdr)
+    positive = int((told & (found.values > 0)).sum())
+    columns = len(np.union1d(found.first[told], found.second[told]))
+    return (
+        f"Network of columns that are related given all others. {int(told.sum()):,} pairs of "
+        f"{columns:,} columns were found, {positive:,} with a positive and "
+        f"{int(told.sum()) - positive:,} with a negative partial correlation; the surest are drawn."
+    )
 
 
 def intervals(related: Pairs) -> str:

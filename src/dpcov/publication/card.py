@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 7
+CARD_VERSION = 8
 INFINITE = "infinite"
 """A threshold for which JSON has no number."""
 
@@ -150,7 +150,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 7}
+    {'const': 8}
     """
     text = (
         package_files("dpcov.publication").joinpath("card_schema.json").read_text(encoding="utf-8")

@@ -23,6 +23,7 @@ from dpcov.postprocess.estimate import Estimate
 from dpcov.postprocess.visibility import Visibility, visibility_of
 from dpcov.publication.card_associations import describe_associations
 from dpcov.publication.card_gaps import describe_gaps
+from dpcov.publication.card_structure import describe_components, describe_partials
 
 __all__ = ["describe_related", "describe_visibility", "strongest_of"]
 
@@ -39,7 +40,8 @@ def describe_related(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:
     """Return which pairs are related: how many, the strongest, and how many are too noisy.
 
     Where there are categories, of the pairs of numbers. Pairs with a level are counted apart, and
-    what goes with categories and with gaps has its own lists, at the same rate.
+    what goes with categories and with gaps has its own lists, at the same rate, and so have pairs
+    given all other columns.
     """
     edges, known = estimate.edges(fdr), estimate.pairs()
     numbers, levels = edges.numbers.pairs, len(edges.levels)
@@ -63,6 +65,8 @@ def describe_related(estimate: AnyEstimate, fdr: float) -> dict[str, Any]:
         else None,
         "associations": describe_associations(estimate, fdr),
         "gaps": describe_gaps(estimate, fdr),
+        "components": describe_components(estimate),
+        "partial": describe_partials(estimate, fdr),
     }
 
 

@@ -42,12 +42,12 @@ _DERIVED = {
     "related.strongest[].high",
     "related.strongest[].q_value",
 }
-# Ends of intervals that are found by halving differ by the last step.
+# Ends of intervals that are found by halving differ by the last step, eigenvalues by as little.
 _SEARCHED = {
     f"related.{part}[].{name}"
     for part in ("associations.strongest", "gaps.surest")
     for name in ("value", "standard_error", "low", "high", "q_value")
-}
+} | {f"related.components.{name}" for name in ("share", "low", "high")}
 _LAST_STEP = 1e-8
 _SENTENCES = {
     "guarantee.in_words",
@@ -74,6 +74,8 @@ _SENTENCES = {
     "related.in_words",
     "related.associations.in_words",
     "related.gaps.in_words",
+    "related.components.in_words",
+    "related.partial.in_words",
     "ledger.accounts[].in_words",
 }
 # Compared by themselves.

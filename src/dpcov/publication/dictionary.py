@@ -36,6 +36,9 @@ _ORDER = (
     "columns",
     "categories",
     "gaps",
+    "components",
+    "loadings",
+    "partial_correlations",
     "correlation",
     "covariance",
 )

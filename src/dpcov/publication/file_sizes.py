@@ -64,6 +64,12 @@ def most_bytes(card: Mapping[str, Any]) -> dict[str, int]:
     # Of each two columns at most one line of numbers, with their names and levels.
     crossed = _MARGIN + 4 * size * letters + 12 * _NUMBER * min(2 * size * size, MOST_PAIRS)
     sizes |= dict.fromkeys(("associations", "group_means", "gaps"), crossed)
+    # Of each column at most one component, with the names of those that it is not told from.
+    sizes |= {
+        "components": _MARGIN + 12 * _NUMBER * size + 8 * size * size,
+        "loadings": _MARGIN + size * letters + 8 * _NUMBER * size * size,
+        "partial_correlations": sizes["pairs"],
+    }
     text = _MARGIN + 64 * (letters + said + 100 * size)
     return {
         **{f"{table}.csv": most for table, most in sizes.items()},

@@ -60,8 +60,10 @@ def write_folder(
 
     ``release.npz``; the tables ``pairs``, ``columns``, ``correlation`` and ``covariance``, and
     where there are categories or missing cells also ``categories``, ``associations``,
-    ``group_means`` and ``gaps``, as ``.csv`` and ``.parquet``; ``README.md``, which says what
-    stands in them; ``card.json``, ``card.md`` and ``page.html``. Costs no privacy.
+    ``group_means`` and ``gaps``, where columns are seen to have more in common than pairs
+    ``components``, ``loadings`` and ``partial_correlations``, as ``.csv`` and ``.parquet``;
+    ``README.md``, which says what stands in them; ``card.json``, ``card.md`` and ``page.html``.
+    Costs no privacy.
 
     Parameters
     ----------

@@ -20,11 +20,14 @@ _TABLES = (
     "associations",
     "categories",
     "columns",
+    "components",
     "correlation",
     "covariance",
     "gaps",
     "group_means",
+    "loadings",
     "pairs",
+    "partial_correlations",
 )
 _KINDS = ("csv", "parquet")
 

@@ -37,6 +37,7 @@ from dpcov.publication.facts import provenance, what_was_released
 from dpcov.publication.findings import pair_rows
 from dpcov.publication.pictures import Picture, draw_all, frames_of
 from dpcov.publication.series import Table
+from dpcov.publication.structure_views import component_rows, partial_rows
 from dpcov.publication.tables import tables_to_show
 from dpcov.releases import AnyRelease
 from dpcov.version import __version__
@@ -49,6 +50,8 @@ _PRINTED = 60  # of them on paper
 _OPEN_GROUPS = 6  # categories whose means are shown at once
 _SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
 _MOST_GAPS = 30  # findings about missing cells
+_MOST_COMPONENTS = 8
+_MOST_PARTIALS = 12  # pairs given all other columns
 
 
 def write_page(
@@ -193,6 +196,8 @@ def _render(
         open_groups=_OPEN_GROUPS,
         n_numbers=n_numbers(card),
         **_categories(card, tables),
+        components=component_rows(tables, _MOST_COMPONENTS),
+        partials=partial_rows(tables, _MOST_PARTIALS),
         has_covariances="released_covariance" in pairs,
         pictures=draw_all(estimate, card["related"]["fdr"]) if pictures is None else pictures,
         has_noise_floor=estimate.noise_floor is not None,

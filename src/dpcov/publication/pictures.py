@@ -24,6 +24,7 @@ from dpcov import plot
 from dpcov.plot.look import NEGATIVE, POSITIVE, number_places, related_pairs
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication import alternatives
+from dpcov.publication.structure import partials_of
 
 __all__ = ["Picture", "draw_all", "frames_of"]
 
@@ -112,7 +113,7 @@ def _plans(estimate: AnyEstimate, fdr: float) -> dict[str, _Plan]:
     if found:
         result["network"] = _Plan(
             lambda ax: plot.network(estimate, ax, fdr=fdr, levels=levels),
-            next((size for most, size in _NETWORK if found <= most), (6.2, 5.4)),
+            _network_size(found),
             alternatives.network(related),
         )
         result["intervals"] = _Plan(
@@ -120,6 +121,15 @@ def _plans(estimate: AnyEstimate, fdr: float) -> dict[str, _Plan]:
             (5.2, 0.9 + 0.17 * max(rows, 3)),
             alternatives.intervals(related),
         )
+    partials = partials_of(estimate, fdr)
+    if partials is not None:
+        lines = int((partials.told & (partials.q_values <= fdr)).sum())
+        if lines:
+            result["partial"] = _Plan(
+                lambda ax: plot.network(partials, ax, fdr=fdr),
+                _network_size(lines),
+                alternatives.partial(partials, fdr),
+            )
     result["spectrum"] = _Plan(
         lambda ax: plot.spectrum(estimate, ax), (5.2, 2.8), alternatives.spectrum(estimate)
     )
@@ -128,6 +138,10 @@ def _plans(estimate: AnyEstimate, fdr: float) -> dict[str, _Plan]:
             lambda ax: plot.risk(estimate, ax), (5.2, 3.4), alternatives.risk(estimate)
         )
     return result
+
+
+def _network_size(pairs: int) -> tuple[float, float]:
+    return next((size for most, size in _NETWORK if pairs <= most), (6.2, 5.4))
 
 
 def _picture(

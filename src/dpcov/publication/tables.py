@@ -2,8 +2,9 @@
 
 Owns which there are, and the columns of the first four. ``columns`` is a view of the card, the
 others are of the estimate: all pairs in one long table, and two matrices with names; those of
-categories and gaps are in `dpcov.publication.category_tables`. `dpcov.publication.table_files` owns
-how they are written, `dpcov.publication.dictionary` what they mean in words.
+categories and gaps are in `dpcov.publication.category_tables`, those of components and partial
+correlations in `dpcov.publication.structure_tables`. `dpcov.publication.table_files` owns how they
+are written, `dpcov.publication.dictionary` what they mean in words.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dpcov.postprocess import AnyEstimate, Pairs
 from dpcov.postprocess.column_errors import covariances_of
 from dpcov.publication.category_tables import CATEGORY_TABLES, category_table
 from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS, TOLERANCE, Series, Table, text_of
+from dpcov.publication.structure_tables import STRUCTURE_TABLES, structure_table
 
 __all__ = [
     "columns_table",
@@ -36,10 +38,11 @@ Array = npt.NDArray[np.float64]
 def table_names(card: Mapping[str, Any]) -> tuple[str, ...]:
     """Return which tables a release has.
 
-    Without variances, nothing is a covariance; tables of categories and of gaps are there where
-    these are. The card may come from elsewhere.
+    Without variances, nothing is a covariance; tables of categories, gaps, components and partial
+    correlations are there where these are. The card may come from elsewhere.
     """
     released, related, data = (_part(card, name) for name in ("released", "related", "data"))
+    components = _part(related, "components")
     n_categories, n_columns = data.get("n_categories"), data.get("n_columns")
     has = {
         "columns": True,
@@ -50,6 +53,9 @@ def table_names(card: Mapping[str, Any]) -> tuple[str, ...]:
         "associations": related.get("associations") is not None,
         "group_means": bool(n_categories) and n_columns != n_categories,
         "gaps": related.get("gaps") is not None,
+        "components": bool(components),
+        "loadings": bool(components.get("n_told")),
+        "partial_correlations": related.get("partial") is not None,
     }
     return tuple(name for name, is_there in has.items() if is_there)
 
@@ -60,11 +66,16 @@ def _part(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def tables_to_show(card: Mapping[str, Any], estimate: AnyEstimate, fdr: float) -> dict[str, Table]:
-    """Return the tables that the page and the terminal show: of pairs, categories and gaps."""
-    others = [name for name in table_names(card) if name in CATEGORY_TABLES]
+    """Return the tables that the page and the terminal show: all but columns and matrices."""
+    others = [name for name in table_names(card) if name in {*CATEGORY_TABLES, *STRUCTURE_TABLES}]
     return {"pairs": pairs_table(estimate, fdr)} | {
-        name: category_table(name, estimate, fdr) for name in others
+        name: _other_table(name, estimate, fdr) for name in others
     }
+
+
+def _other_table(name: str, estimate: AnyEstimate, fdr: float) -> Table:
+    made = category_table if name in CATEGORY_TABLES else structure_table
+    return made(name, estimate, fdr)
 
 
 def tables_of(
@@ -82,7 +93,7 @@ def tables_of(
         "covariance": lambda: matrix_table(estimate, "covariance", own_rule=own_rule),
     }
     return {
-        name: made[name]() if name in made else category_table(name, estimate, fdr)
+        name: made[name]() if name in made else _other_table(name, estimate, fdr)
         for name in table_names(card)
     }
 

@@ -38,6 +38,7 @@ from dpcov.publication.folder_files import (
 from dpcov.publication.recomputation import Recomputed, recompute
 from dpcov.publication.series import Table
 from dpcov.publication.signature import SIGNATURE_FILE, Signature, check_signature
+from dpcov.publication.structure_tables import STRUCTURE_TABLES
 from dpcov.publication.table_check import csv_differs, parquet_differs
 from dpcov.publication.tables import tables_of
 from dpcov.releases import Release
@@ -45,7 +46,7 @@ from dpcov.version import __version__
 
 __all__ = ["Verification", "verify_folder"]
 
-_FOLLOWING = ("columns", *CATEGORY_TABLES)
+_FOLLOWING = ("columns", *CATEGORY_TABLES, *STRUCTURE_TABLES)
 """Tables that follow from the release, whatever estimate is made of it."""
 _TEXTS = {"README.md": readme_to_markdown, "card.md": card_to_markdown}
 
