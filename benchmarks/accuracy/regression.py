@@ -166,7 +166,8 @@ def real_tables(folder: str) -> Iterator[Table]:
 
 
 def _regressions(table: RealTable) -> tuple[list[float], list[float], list[float], list[float]]:
-    told, covered, good, errors = [], [], [], []
+    told: list[float] = []
+    covered, good, errors = [], [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         with warnings.catch_warnings():
@@ -182,7 +183,7 @@ def _regressions(table: RealTable) -> tuple[list[float], list[float], list[float
             try:
                 fit = release.regress(outcome, on=names, about="table")
             except ParameterError:  # all predictors are lost in noise
-                told += [False] * len(names)
+                told += [0.0] * len(names)
                 continue
             truth, achieved = _least_squares(values, fit)
             told += fit.told[1:].tolist()
