@@ -43,7 +43,8 @@ class Quality:
     residual_variance : float
         What they leave of it, in squared units of the outcome.
     is_told : bool
-        Whether the variance of the outcome stands out of its noise.
+        Whether the variance of the outcome stands out of its noise, and noise alone would not
+        seem to explain half of it.
     """
 
     r_squared: float
@@ -137,8 +138,8 @@ class Fit:
     def r_squared(self) -> float:
         """The share of the outcome's variance that these coefficients explain.
 
-        What noise lets the fit seem to explain is taken out; nan if the variance of the outcome
-        does not stand out of the noise.
+        What noise lets the fit seem to explain is taken out; nan if that is half of the variance
+        of the outcome or more, or if that variance does not stand out of the noise.
         """
         return self.quality.r_squared if self.quality.is_told else float("nan")
 

@@ -88,7 +88,7 @@ def _of_pairs(release: PairsRelease) -> list[str]:
 
 def _predicts(fit: Fit, confidence: float) -> str:
     if not fit.quality.is_told:
-        return "The variance of the outcome does not stand out of the noise: R² cannot be told."
+        return "The noise is too large to tell how much of the outcome is explained: no R²."
     low, high = fit.r_squared_interval(confidence)
     if low <= 0 and high >= 1:
         return "The noise is too large to tell how much of the outcome is explained."

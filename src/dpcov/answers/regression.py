@@ -26,6 +26,9 @@ __all__ = ["regress"]
 
 Array = npt.NDArray[np.float64]
 
+_MOST_OPTIMISM = 0.5
+"""R² is not told where noise alone seems to explain so much of the outcome."""
+
 
 def regress(
     release: AnyRelease,
@@ -170,5 +173,5 @@ def _quality(
         r_squared=1 - left,
         r_squared_error=float(np.sqrt(first + second)) / variance,
         residual_variance=max(residual, 0.0),
-        is_told=bool(block.stands_out[-1]),
+        is_told=bool(block.stands_out[-1]) and optimism < _MOST_OPTIMISM * variance,
     )
