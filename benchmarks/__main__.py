@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benchmarks import dask_engine, estimate, files, local, pairs, release
-from benchmarks.accuracy import categories, kinds, readings, scales, study, whole
+from benchmarks.accuracy import categories, kinds, readings, scales, study, tails, whole
 from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import tables as real_tables
 from benchmarks.accuracy.gather import gather
@@ -25,6 +25,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy-pairs": accuracy_of_pairs.tables,
     "accuracy-scales": scales.tables,
     "accuracy-kinds": kinds.tables,
+    "accuracy-tails": tails.tables,
     "accuracy-categories": categories.tables,
     "local": local.tables,
     "files": files.tables,
