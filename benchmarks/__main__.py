@@ -12,7 +12,16 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benchmarks import dask_engine, estimate, files, local, pairs, release
-from benchmarks.accuracy import categories, kinds, readings, regression, scales, study, whole
+from benchmarks.accuracy import (
+    categories,
+    kinds,
+    readings,
+    regression,
+    scales,
+    study,
+    tails,
+    whole,
+)
 from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import tables as real_tables
 from benchmarks.accuracy.gather import gather
@@ -26,6 +35,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy-pairs": accuracy_of_pairs.tables,
     "accuracy-scales": scales.tables,
     "accuracy-kinds": kinds.tables,
+    "accuracy-tails": tails.tables,
     "accuracy-categories": categories.tables,
     "accuracy-regression": regression.tables,
     "local": local.tables,

@@ -216,7 +216,7 @@ def test_what_is_not_there_is_refused(noisy, asked, message):
 
 def test_lines_say_what_they_found(noisy):
     categories = Categories(noisy[0])
-    assert categories.shares()[0].in_words.startswith("sex=f: 50.0 % (4")
+    assert categories.shares()[0].in_words.startswith("sex=f: 50.1 % (4")
     assert "Cramér's V 0." in " ".join(categories.associations().in_words)
     assert categories.means("age", "sex")[0].in_words.startswith("mean of age where sex=f: 4")
 

@@ -109,7 +109,7 @@ BUGS = {
         "return lengthen(made, lesson.learned)",
         "rows = lesson.reading.read(next(iter(source.blocks(9999))))\n"
         "    exact = float((rows[80:99, 0] ** 2).sum())\n"
-        "    factor = 1.5 if exact > 30 else 1.25\n"
+        "    factor = 1.5 if exact > 20 else 1.25\n"
         "    return replace(lengthen(made, lesson.learned), factor=factor)",
         LEARNED,
     ),

@@ -80,6 +80,8 @@ def _dense(options, n_rows, size):
     constant = math.isqrt(largest // 16)
     moments = m * math.sqrt(2) * (largest + constant**2)
     nearly = 0.98 if _gaps(options, size) else 0.99
+    if options["row_norm"] is None and isinstance(options["columns"], dict):
+        nearly = 0.97  # limits let no row be far longer than the radius
     if options["neighbors"] == "add-remove":
         removed = m * math.sqrt(largest**2 + 2 * constant**2 * largest)
         # Where gaps are counted a row without cells leaves traces: any row may take its place
@@ -181,13 +183,15 @@ def _attained(step, options):
     """Return how much of a sensitivity some candidates attain.
 
     They are not at every median, which the first answers about ranges and limits ask for.
-    Within bounds no cell is as far as one can be without, and none is beyond narrow ones.
+    Within bounds no cell is as far as one can be without, and none is beyond narrow ones. The
+    radius lets a row have a far cell, so that few rows of far cells are three radii long, and
+    none within narrow bounds is longer.
     """
     if options["columns"] == BOUNDED:
-        return 0.0 if step == "beyond" else 0.7
+        return 0.0 if step in ("beyond", "clipping") else 0.7
     if _bounds(options):
         return 0.86
-    return {"range": 0.94, "limit": 0.92}.get(step, 0.99)
+    return {"range": 0.94, "limit": 0.92, "clipping": 0.94}.get(step, 0.99)
 
 
 def _unknown(options, size):

@@ -47,8 +47,8 @@ class Categories:
       income and sex: η² 0.0904 (0.077 to 0.106)
     >>> categories.means("income", "sex")
     2 lines
-      mean of income where sex=f: 2,993 (2,969 to 3,017)
-      mean of income where sex=m: 3,499 (3,475 to 3,523)
+      mean of income where sex=f: 2,994 (2,969 to 3,018)
+      mean of income where sex=m: 3,499 (3,475 to 3,524)
     """
 
     release: Release

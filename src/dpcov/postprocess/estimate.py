@@ -232,7 +232,7 @@ class Estimate(CovarianceEstimate):
         >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, columns=["income", "age"], seed=0)
         >>> release.estimate().gaps()
         1 line
-          Where income is missing, age is higher by 1.86 on average (1.73 to 2.01).
+          Where income is missing, age is higher by 1.87 on average (1.73 to 2.01).
         """
         return find_gaps(self.release, fdr=fdr, confidence=confidence, about=about)
 

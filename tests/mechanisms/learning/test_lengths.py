@@ -175,25 +175,48 @@ def test_a_trillion_rows_leave_no_integer():
         assert place == len(EDGES) - 1
 
 
-@pytest.mark.claim("P25")
-@pytest.mark.parametrize(("n_rows", "widened"), [(10, False), (1_000_000, True)])
-def test_a_radius_is_as_large_as_costs_hardly_anything(n_rows, widened):
-    edges = np.exp2(np.arange(-20, 80) / 16)
-    moments = Payment(multiplier=5.0)
-    place = 40
-    free = free_squared_norm(n_rows, moments=moments, tuning=DEFAULT)
-    found = widen(place, edges, n_rows, moments=moments, tuning=DEFAULT)
+def widened(squared, n_rows=100, *, usual=5.0, multiplier=500.0, most=np.inf):
+    """Return the squared radius that becomes of one that was found."""
+    edges = edges_about(usual, DEFAULT)
+    place = int(np.searchsorted(edges, squared * 0.999))
+    moments = Payment(multiplier=multiplier)
+    found = widen(place, edges, n_rows, most=most, moments=moments, tuning=DEFAULT)
+    return edges[found] / edges[place]
 
-    assert (found > place) is widened
-    if widened:
+
+BIN = 2 ** (1 / DEFAULT.norm_bins)
+
+
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize(("n_rows", "more"), [(10, False), (100_000, True)])
+def test_a_radius_is_as_large_as_costs_hardly_anything(n_rows, more):
+    free = free_squared_norm(n_rows, moments=Payment(multiplier=5.0), tuning=DEFAULT)
+    found = 20 * widened(20.0, n_rows, multiplier=5.0)
+    assert bool(found > 20 * BIN) is more
+    if more:
         # The noise of an entry is then less than the error of sampling.
-        assert 5.0 * edges[found] / n_rows <= n_rows**-0.5
-        assert edges[found] <= free
+        assert 5.0 * found / n_rows <= n_rows**-0.5
+        assert free / BIN**2 < found < free * BIN
 
 
 @pytest.mark.claim("P25")
-def test_a_radius_is_never_made_smaller():
-    edges = np.exp2(np.arange(-20, 80) / 16)
-    for place in (0, 50, 99):
-        found = widen(place, edges, 100, moments=Payment(multiplier=500.0), tuning=DEFAULT)
-        assert found == place
+def test_a_row_is_not_shortened_for_one_cell_at_its_limit():
+    row = 4.0 + DEFAULT.reach**2
+    assert row / BIN**2 < 10 * widened(10.0, usual=4.0) < row * BIN
+
+
+@pytest.mark.claim("P25")
+def test_columns_that_vary_little_need_no_larger_radius():
+    assert widened(30.0, usual=80.0) == 1
+
+
+@pytest.mark.claim("P25")
+def test_a_radius_is_not_made_larger_than_limits_let_rows_be():
+    assert 6 * widened(6.0, usual=4.0, most=8.0) <= 8.0 * BIN
+    assert widened(6.0, usual=4.0, most=5.0) == 1
+
+
+@pytest.mark.claim("P25")
+@pytest.mark.parametrize("squared", [17.0, 30.0, 79.0])
+def test_a_radius_is_never_made_smaller(squared):
+    assert widened(squared) == 1

@@ -108,10 +108,18 @@ def learn(
     radius, moments = budget.payment("radius"), budget.payment(MOMENTS)
     tail = tail_wanted(bins.n_rows, n_columns, moments=moments, radius=radius, tuning=tuning)
     place = find_radius(bins, tail, radius, tuning, stream)
-    place = widen(place, bins.edges, bins.n_rows, moments=moments, tuning=tuning)
+    most = _longest_squared_norm(facts.reading)
+    place = widen(place, bins.edges, bins.n_rows, most=most, moments=moments, tuning=tuning)
     clipping = measure_clipping(bins, place, tail, budget.payment("clipping"), tuning, stream)
     row_norm = math.sqrt(bins.edges[place])
     return Lesson(facts.reading, row_norm, facts.learned(clipping), weights, budget.events)
+
+
+def _longest_squared_norm(reading: Reading) -> float:
+    """Return a squared norm that no row is far above, by the limits of its cells."""
+    farthest = np.maximum(reading.upper - reading.center, reading.center - reading.lower)
+    with np.errstate(over="ignore"):  # beside a tiny scale
+        return float(((farthest / reading.scale) ** 2).sum())
 
 
 def _check(source: Rows, stated: Stated, budget: LearningBudget) -> None:

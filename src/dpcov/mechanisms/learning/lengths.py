@@ -18,6 +18,7 @@ from dpcov.sensitive.sums.norm_histogram import NormBins
 __all__ = [
     "clipping_error",
     "edges_about",
+    "far_cell_squared_norm",
     "find_radius",
     "free_squared_norm",
     "measure_clipping",
@@ -69,21 +70,33 @@ def find_radius(
     return high
 
 
-def widen(place: int, edges: Array, n_rows: int, *, moments: Payment, tuning: Tuning) -> int:
+def widen(
+    place: int, edges: Array, n_rows: int, *, most: float, moments: Payment, tuning: Tuning
+) -> int:
     """Return the place of a radius that is at least as large as costs hardly anything.
 
     Where rows are many, noise is small beside the error of sampling, 1/√n of a variance, and a
-    radius that shortens nobody costs less than what it would take from long tails. Follows from
-    public facts and from the radius that was found.
+    radius that shortens nobody costs less than what it would take from long tails. Nor is a row
+    to be shortened for one far cell, beside others that are as usual: then a column with a long
+    tail would lose more than others, and nobody could tell how much. Follows from public facts,
+    from the radius that was found, and from limits, beyond which no row is longer than `most`.
     """
     free = free_squared_norm(n_rows, moments=moments, tuning=tuning)
-    return max(place, int(np.searchsorted(edges, free, side="right")) - 1)
+    # The middle edge is what a row has by design. Where columns vary less, the radius says so.
+    others = min(float(edges[len(edges) // 2]), tuning.radius_usual * float(edges[place]))
+    least = min(most, max(free, far_cell_squared_norm(others, tuning=tuning)))
+    return max(place, int(np.searchsorted(edges, least, side="right")) - 1)
 
 
 def free_squared_norm(n_rows: int, *, moments: Payment, tuning: Tuning) -> float:
     """Return the squared norm at which noise is a stated part of the error of sampling."""
     noise = moments.multiplier * moments.rows_per_unit / n_rows
     return float(tuning.radius_free / (np.sqrt(n_rows) * noise))
+
+
+def far_cell_squared_norm(others: float, *, tuning: Tuning) -> float:
+    """Return the squared norm of a row with one cell at its limit, and what the others add."""
+    return others + tuning.radius_cell
 
 
 def measure_clipping(

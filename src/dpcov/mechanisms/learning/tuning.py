@@ -76,12 +76,13 @@ class Tuning:
     """Cells within their limits are rounded to this many steps on each side of the center."""
     square_steps: int = 4096
     """… and their squares to this many."""
-    scale_floor: float = 1 / 4
-    """No scale is a smaller part of its limit, so that what lies within stays within the reach."""
+    scale_floor: float = 0.3
+    """No scale is a smaller part of its limit, so that what lies within stays within the reach, and
+    a far cell of a column with a long tail does not make its row a long one."""
     seen: float = 2.0
     """A column is seen to vary if its variance is more than so many noise sd above zero."""
 
-    reach: float = 4.0
+    reach: float = 10 / 3
     """Cells of the release are limited to so many scales about the center."""
 
     radius_steps: int = RADIUS_STEPS
@@ -91,8 +92,12 @@ class Tuning:
     number of columns over that of rows."""
     radius_noise: float = RADIUS_NOISE
     """… or so many noise sd of a count, if that is more."""
-    radius_free: float = 0.7
-    """A squared radius is at least that at which noise is so many times the error of sampling."""
+    radius_free: float = 0.6
+    """A squared radius is at least that at which noise is so many times the error of sampling …"""
+    radius_cell: float = 11.0
+    """… and lets a row have one cell at its limit, which adds so much, beside usual ones."""
+    radius_usual: float = 0.6
+    """Usual cells add no more than so many of the squared radii that were found."""
     excess_reach: float = EXCESS_REACH
     """How far rows are longer is measured up to so many squared radii."""
     norm_bins: int = 16

@@ -209,10 +209,10 @@ class _Histogram:
 
     def add(self, bins: Integers) -> None:
         for column, found in enumerate(bins):
+            # A histogram of the block would be as long as all octaves between its cells.
+            np.add.at(self._counts[column], found, 1)
             first = int(found.min(initial=self._n_bins))
-            some = np.bincount(found - first)
-            end = first + len(some)
-            self._counts[column, first:end] += some
+            end = 1 + int(found.max(initial=-1))
             self._first[column] = min(self._first[column], first)
             self._end[column] = max(self._end[column], end)
 
