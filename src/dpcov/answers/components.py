@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpcov.answers.correlation_block import Block
 from dpcov.answers.new_rows import cells_of
+from dpcov.answers.read_only import ReadOnly
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
 from dpcov.postprocess.inference import interval_width
@@ -30,7 +31,7 @@ in standard errors times √m − 1: measured for groups of up to 100 equal ones
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Eigenvalues:
+class Eigenvalues(ReadOnly):
     """The variances along components, the largest first.
 
     Parameters
@@ -62,9 +63,6 @@ class Eigenvalues:
     seen: Array
     unrelated: Array
     above: int
-
-    def __post_init__(self) -> None:
-        _freeze(self)
 
     @property
     def shares(self) -> Array:
@@ -99,7 +97,7 @@ class Eigenvalues:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Components:
+class Components(ReadOnly):
     """Principal components that were computed from a release. Made by `Release.components`.
 
     Parameters
@@ -135,9 +133,6 @@ class Components:
     told: npt.NDArray[np.bool_]
     groups: tuple[tuple[int, ...], ...]
     weights: Array
-
-    def __post_init__(self) -> None:
-        _freeze(self)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -244,9 +239,3 @@ class Components:
 
         lines = eigenvalue_lines(self, 0.95)
         return show(repr(self), sentences(self, 0.95), EIGENVALUES, lines, n_rows=len(lines))
-
-
-def _freeze(value: object) -> None:
-    for each in vars(value).values():
-        if isinstance(each, np.ndarray):
-            each.setflags(write=False)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from dpcov.answers.components import Components
+from dpcov.answers.sentences import limited_cells, whom
 from dpcov.answers.text_table import align
-from dpcov.digits import in_digits_of, name_some, percent
+from dpcov.digits import in_digits_of, name_some
 
 __all__ = [
     "EIGENVALUES",
@@ -17,7 +18,6 @@ __all__ = [
     "loading_lines",
     "sentences",
     "summarize",
-    "whom",
 ]
 
 EIGENVALUES = ("", "eigenvalue", "std. error", "from", "to", "share", "of unrelated columns")
@@ -87,17 +87,7 @@ def sentences(found: Components, confidence: float) -> list[str]:
         )
     if found.rotation == "promax":
         said.append(f"Rotated components are correlated: {_correlations(found)}.")
-    if found.block.release.limits is not None:
-        said.append("Cells beyond the published limits count as if they were at the limit.")
-    return said
-
-
-def whom(n_rows: int, about: str, confidence: float) -> str:
-    """Return of whom intervals are, and how often they hold."""
-    ends = f"{n_rows:,} rows. Intervals hold with {percent(confidence)}"
-    if about == "table":
-        return f"{ends}, and are about these very rows: privacy noise alone is counted."
-    return f"{ends}: privacy noise and, as for Gaussian rows, sampling are counted."
+    return said + limited_cells(found.block.release)
 
 
 def _above(found: Components) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.compared import WithErrors
+from dpcov.answers.read_only import ReadOnly
 from dpcov.digits import in_digits_of
 from dpcov.errors import ParameterError
 from dpcov.extras import load_pandas
@@ -73,7 +74,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Differences:
+class Differences(ReadOnly):
     """How far numbers of one kind differ between two releases. Read-only arrays.
 
     Parameters
@@ -107,11 +108,6 @@ class Differences:
     q_value: Array
     told: Mask
     confidence: float
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def difference(self) -> Array:

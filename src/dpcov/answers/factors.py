@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dpcov.answers.correlation_block import Block
 from dpcov.answers.factor_quality import FactorQuality
 from dpcov.answers.new_rows import cells_of
+from dpcov.answers.read_only import ReadOnly
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
 from dpcov.postprocess.inference import interval_width
@@ -27,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Factors:
+class Factors(ReadOnly):
     """A factor analysis that was computed from a release. Made by `Release.factors`.
 
     Parameters
@@ -67,11 +68,6 @@ class Factors:
     quality: FactorQuality
     above: int
     weights: Array
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcov.answers.components_text import whom
 from dpcov.answers.factors import Factors
+from dpcov.answers.sentences import limited_cells, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, probability_text, with_error
 
@@ -71,9 +71,7 @@ def sentences(found: Factors, confidence: float) -> list[str]:
             f"Only {stand} above what noise and sampling give to unrelated columns: factors "
             "beyond that may be noise."
         )
-    if found.block.release.limits is not None:
-        said.append("Cells beyond the published limits count as if they were at the limit.")
-    return said
+    return said + limited_cells(found.block.release)
 
 
 def _fit(found: Factors) -> list[str]:

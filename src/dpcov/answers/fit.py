@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.new_rows import cells_of
+from dpcov.answers.read_only import ReadOnly
 from dpcov.answers.terms import Terms
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
@@ -54,7 +55,7 @@ class Quality:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fit:
+class Fit(ReadOnly):
     """A linear regression that was computed from a release. Made by `Release.regress`.
 
     Parameters
@@ -90,11 +91,6 @@ class Fit:
     told: npt.NDArray[np.bool_]
     deviations: Array
     quality: Quality
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def predictors(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Owns these texts. Terminal, notebook and files show the same.
 from __future__ import annotations
 
 from dpcov.answers.fit import Fit
+from dpcov.answers.sentences import compared_levels, limited_cells, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, percent, probability_text, with_error
 from dpcov.releases import PairsRelease
@@ -46,7 +47,7 @@ def lines_of(fit: Fit, confidence: float) -> list[list[str]]:
 
 def sentences(fit: Fit, confidence: float) -> list[str]:
     """Return what to know of a fit."""
-    said = [_predicts(fit, confidence), _whom(fit, confidence)]
+    said = [_predicts(fit, confidence), whom(fit.n_rows, fit.about, confidence)]
     if fit.left_out:
         said.append(
             f"The variance of {name_some(fit.left_out)} does not stand out of the noise: left out, "
@@ -62,9 +63,7 @@ def sentences(fit: Fit, confidence: float) -> list[str]:
             f"The noise does not let tell the effects of {name_some(untold)} apart: their "
             "coefficients, in brackets, are regularized and should not be read one by one."
         )
-    if fit.terms.references:
-        compared = (f"{level!r} of {name}" for name, level in fit.terms.references.items())
-        said.append(f"Levels are compared with {name_some(compared)}.")
+    said += compared_levels(fit.terms.references)
     if _is_level(fit, fit.outcome):
         said.append(
             "The outcome is a share: this is a linear probability model, whose coefficients are "
@@ -72,9 +71,7 @@ def sentences(fit: Fit, confidence: float) -> list[str]:
         )
     if isinstance(fit.release, PairsRelease):
         said += _of_pairs(fit.release)
-    elif fit.release.limits is not None:
-        said.append("Cells beyond the published limits count as if they were at the limit.")
-    return said
+    return said + limited_cells(fit.release)
 
 
 def _of_pairs(release: PairsRelease) -> list[str]:
@@ -99,14 +96,6 @@ def _predicts(fit: Fit, confidence: float) -> str:
         f"R² {with_error(fit.r_squared, error)} ({percent(confidence)}: {ends}). What is left has "
         f"a standard deviation of {left:.4g}."
     )
-
-
-def _whom(fit: Fit, confidence: float) -> str:
-    rows = f"{fit.n_rows:,} rows"
-    ends = f"Intervals hold with {percent(confidence)}"
-    if fit.about == "table":
-        return f"{rows}. {ends}, and are about these very rows: privacy noise alone is counted."
-    return f"{rows}. {ends}: privacy noise and, as for Gaussian rows, sampling are counted."
 
 
 def _is_level(fit: Fit, name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.answers.read_only import ReadOnly
 from dpcov.answers.terms import Terms
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
@@ -39,7 +40,7 @@ class GraphEdge(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SparseGraph:
+class SparseGraph(ReadOnly):
     """A sparse graph of partial correlations. Made by `Release.graph`. Arrays are read-only.
 
     Parameters
@@ -67,11 +68,6 @@ class SparseGraph:
     penalty: float
     penalties: Array
     is_stated: bool
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.answers.read_only import ReadOnly
 from dpcov.answers.terms import Terms, find_name
 from dpcov.digits import correlation_text, interval_text, probability_text
 from dpcov.errors import ParameterError
@@ -56,7 +57,7 @@ class PartialCorrelation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PartialCorrelations:
+class PartialCorrelations(ReadOnly):
     """How every two columns go together, given all others. Made by `Release.partial_correlations`.
 
     Arrays have one entry for each pair, row by row above the diagonal; levels of one category,
@@ -105,11 +106,6 @@ class PartialCorrelations:
     q_values: Array
     told: Mask
     told_columns: Mask
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpcov.answers.partials import PartialCorrelation, PartialCorrelations
+from dpcov.answers.sentences import compared_levels, limited_cells, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import correlation_text, interval_text, name_some, percent, probability_text
 from dpcov.postprocess.pairs_table import TOO_NOISY
@@ -50,7 +51,7 @@ def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
     said = [
         f"{related:,} of {len(found):,} pairs are related given all other columns, at a false "
         f"discovery rate of {percent(fdr)}.",
-        _whom(found),
+        whom(found.release.n_rows, found.about, found.confidence),
     ]
     untold = [
         name for name, told in zip(found.columns, found.told_columns, strict=True) if not told
@@ -68,24 +69,12 @@ def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
     wide = _wide(found)
     if wide:
         said.append(f"{wide:,} other pairs are {TOO_NOISY}.")
-    if found.terms.references:
-        compared = (f"{level!r} of {name}" for name, level in found.terms.references.items())
-        said.append(f"Levels are compared with {name_some(compared)}.")
+    said += compared_levels(found.terms.references)
     if isinstance(found.release, PairsRelease):
         said.append("Correlations come from the signs of cells, as for Gaussian rows.")
-    elif found.release.limits is not None:
-        said.append("Cells beyond the published limits count as if they were at the limit.")
-    return said
+    return said + limited_cells(found.release)
 
 
 def _wide(found: PartialCorrelations) -> int:
     known = found.told_columns[found.first] & found.told_columns[found.second]
     return int((known & ~found.told).sum())
-
-
-def _whom(found: PartialCorrelations) -> str:
-    rows = f"{found.release.n_rows:,} rows"
-    ends = f"Intervals hold with {percent(found.confidence)}"
-    if found.about == "table":
-        return f"{rows}. {ends}, and are about these very rows: privacy noise alone is counted."
-    return f"{rows}. {ends}: privacy noise and, as for Gaussian rows, sampling are counted."

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.correlation_block import Block
+from dpcov.answers.read_only import ReadOnly
 from dpcov.answers.share_of_sum import SharesOfSums
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
@@ -52,7 +53,7 @@ class Omega:
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(ReadOnly):
     """What is known of each item.
 
     Parameters
@@ -69,13 +70,9 @@ class Items:
     rest_correlations: Array
     rest_errors: Array
 
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            value.setflags(write=False)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reliability:
+class Reliability(ReadOnly):
     """How well a sum of items measures one thing. Made by `Release.reliability`.
 
     Parameters
@@ -100,9 +97,6 @@ class Reliability:
     omega_fit: Omega
     items: Items
     confidence: float
-
-    def __post_init__(self) -> None:
-        self.signs.setflags(write=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from dpcov.answers.components_text import whom
 from dpcov.answers.reliability import Reliability
+from dpcov.answers.sentences import limited_cells, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, percent
 
@@ -79,9 +79,7 @@ def sentences(found: Reliability, confidence: float) -> list[str]:
             "not to be relied on."
         )
     said.append(whom(rows, found.about, confidence))
-    if found.block.release.limits is not None:
-        said.append("Cells beyond the published limits count as if they were at the limit.")
-    return said
+    return said + limited_cells(found.block.release)
 
 
 def _coefficient(name: str, value: float, ends: tuple[float, float], confidence: float) -> str:
