@@ -44,7 +44,7 @@ class Categories:
       sex=m: 50.2 % (49.4 % to 51.0 %)
     >>> categories.associations()
     1 line
-      income and sex: η² 0.0904 (0.077 to 0.106)
+      income and sex: η² 0.0906 (0.0794 to 0.103)
     >>> categories.means("income", "sex")
     2 lines
       mean of income where sex=f: 2,994 (2,969 to 3,018)
