@@ -44,11 +44,11 @@ class Categories:
       sex=m: 50.2 % (49.4 % to 51.0 %)
     >>> categories.associations()
     1 line
-      income and sex: η² 0.0904 (0.077 to 0.106)
+      income and sex: η² 0.0906 (0.0794 to 0.103)
     >>> categories.means("income", "sex")
     2 lines
-      mean of income where sex=f: 2,994 (2,969 to 3,018)
-      mean of income where sex=m: 3,499 (3,475 to 3,524)
+      mean of income where sex=f: 2,993 (2,972 to 3,014)
+      mean of income where sex=m: 3,498 (3,477 to 3,519)
     """
 
     release: Release
