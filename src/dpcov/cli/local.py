@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -32,6 +32,7 @@ from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, tell
 from dpcov.columns.limits import MOST_BYTES
 from dpcov.errors import CollectionPlanError, ParameterError
+from dpcov.local.study import Study
 from dpcov.publication.folder import Identity
 from dpcov.writing import check_apart
 
@@ -55,14 +56,19 @@ class _Mechanism(str, Enum):
 
 @local.command("plan")
 def make_plan(
-    columns: Annotated[
-        str, typer.Option(help="Names with commas between them, or a file of public facts.")
-    ],
     epsilon: Epsilon,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Names with commas between them, or a file of public facts."),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="A file of questions, which fill the columns: TOML or JSON."),
+    ] = None,
     row_norm: Annotated[
         float | None,
         typer.Option(
-            help="A public bound on the norm of a row; not needed with bounds of columns."
+            help="A public bound on the norm of a row; not needed with bounds or a study."
         ),
     ] = None,
     mechanism: Annotated[
@@ -75,22 +81,22 @@ def make_plan(
 ) -> None:
     """Print a collection plan: what a server publishes and every device obeys.
 
-    Example: dpcov local plan --columns age,sleep,mood --row-norm 2 --epsilon 2 > plan.json
+    Examples: dpcov local plan --columns age,sleep,mood --row-norm 2 --epsilon 2 > plan.json
+
+    dpcov local plan --study study.toml --epsilon 2 > plan.json
     """
     with guarded():
-        names, center, scale, bound = _columns(columns)
-        norm = bound if row_norm is None else row_norm
-        if norm is None:
-            raise ParameterError("row_norm is needed: a public bound on the norm of a row.")
-        plan = dpcov.local.CollectionPlan(
-            columns=names,
-            center=center,
-            scale=scale,
-            row_norm=norm,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism.value,
-        )
+        if (columns is None) == (study is None):
+            raise ParameterError("State either --columns or --study.")
+        promised: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "mechanism": mechanism.value,
+        }
+        if study is not None:
+            plan = Study.load(study).plan(row_norm=row_norm, **promised)
+        else:
+            plan = _plan_of(str(columns), row_norm, promised)
         needed = None if correlation is None else plan.people_needed(correlation)
         typer.echo(plan.to_json())
         if needed is not None:
@@ -184,6 +190,19 @@ def _randomize_rows(data: Path, plan: dpcov.local.CollectionPlan, new: NewReport
             new.file.write(dpcov.local.randomize(np.asarray(row), plan))
             count += 1
     return count
+
+
+def _plan_of(
+    columns: str, row_norm: float | None, promised: dict[str, Any]
+) -> dpcov.local.CollectionPlan:
+    """Return the plan of columns that are named, or listed in a file."""
+    names, center, scale, bound = _columns(columns)
+    norm = bound if row_norm is None else row_norm
+    if norm is None:
+        raise ParameterError("row_norm is needed: a public bound on the norm of a row.")
+    return dpcov.local.CollectionPlan(
+        columns=names, center=center, scale=scale, row_norm=norm, **promised
+    )
 
 
 def _read_plan(file: Path) -> dpcov.local.CollectionPlan:

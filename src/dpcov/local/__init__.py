@@ -12,6 +12,19 @@ Release(100 rows × 2 columns, 2-differential privacy in the local model)
 from dpcov.local.collector import Collector
 from dpcov.local.device import Device
 from dpcov.local.plan import CollectionPlan
+from dpcov.local.questions import Choice, ChoiceQuestion, NumberQuestion, ScaleQuestion
 from dpcov.local.randomizer import randomize, simulate_reports
+from dpcov.local.study import Study
 
-__all__ = ["CollectionPlan", "Collector", "Device", "randomize", "simulate_reports"]
+__all__ = [
+    "Choice",
+    "ChoiceQuestion",
+    "CollectionPlan",
+    "Collector",
+    "Device",
+    "NumberQuestion",
+    "ScaleQuestion",
+    "Study",
+    "randomize",
+    "simulate_reports",
+]

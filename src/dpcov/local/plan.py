@@ -19,6 +19,7 @@ from dpcov.local.columns import check_columns, check_facts, check_norm
 from dpcov.local.expansion import SEED_BYTES
 from dpcov.local.integers import IntegerNoise, calibrate_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
+from dpcov.local.study import Study
 from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_choice, check_count, check_number
 from dpcov.privacy import (
@@ -70,6 +71,8 @@ class CollectionPlan:
     constants : Cap or IntegerNoise, optional
         Of the mechanism. Computed when they are not given; refused when they do not pay
         for the promise.
+    study : Study, optional
+        What people are told and asked; its questions fill the columns, in their order.
 
     Examples
     --------
@@ -91,6 +94,7 @@ class CollectionPlan:
     scale: tuple[float, ...] | None = None
     missing: Missing = Missing.CENTER
     constants: Cap | IntegerNoise | None = None
+    study: Study | None = None
 
     if TYPE_CHECKING:  # sequences become tuples
 
@@ -106,6 +110,7 @@ class CollectionPlan:
             scale: Iterable[float] | None = None,
             missing: Missing | str = Missing.CENTER,
             constants: Cap | IntegerNoise | None = None,
+            study: Study | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -125,6 +130,7 @@ class CollectionPlan:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        self._check_study()
         promise = self.promise  # checks epsilon and delta
         object.__setattr__(self, "epsilon", promise.epsilon)
         if isinstance(promise, ApproxDP):
@@ -135,6 +141,16 @@ class CollectionPlan:
                 f"A Gaussian report for {len(columns)} columns would have {self.payload_bytes} "
                 f"bytes; at most {_MAX_PAYLOAD} are allowed. Use mechanism='cap', without delta, "
                 "or fewer columns."
+            )
+
+    def _check_study(self) -> None:
+        if self.study is None:
+            return
+        if not isinstance(self.study, Study):
+            raise ParameterError("study must be a Study.")
+        if self.study.columns != self.columns:
+            raise ParameterError(
+                "The questions of the study must fill the columns of the plan, in their order."
             )
 
     def _checked_constants(self) -> Cap | IntegerNoise:

@@ -4,6 +4,7 @@ Owns the text, not its meaning. The id is the SHA-256 digest of the UTF-8 bytes 
 object without spaces, with sorted keys, in which every real number is the string of the 16
 lower-case hexadecimal digits of its IEEE 754 binary64 pattern, most significant first;
 strings escape the quotation mark, the backslash and control characters alone (RFC 8785).
+A number within the study is real or whole as it is written.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.columns.limits import MOST_BYTES, json_problem
 from dpcov.errors import CollectionPlanError, ParameterError
 from dpcov.local.integers import IntegerNoise
+from dpcov.local.study import Study
 from dpcov.privacy import Cap
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["canonical_form", "plan_from_json", "plan_id", "plan_to_json"]
 
 _FORMAT, _VERSION = "dpcov collection plan", 2
-_DEEPEST = 3  # a plan, its columns, one of them
+_DEEPEST = 6  # a plan, its study, the questions, one of them, its choices, one of them
 _KEYS = {
     "columns",
     "constants",
@@ -66,6 +68,7 @@ def plan_from_json(text: str) -> CollectionPlan:
             mechanism=facts["mechanism"],
             missing=facts["missing"],
             constants=_constants(facts["mechanism"], facts["constants"]),
+            study=Study.from_dict(facts["study"]) if "study" in facts else None,
         )
     except ParameterError as error:
         problem = str(error)
@@ -117,6 +120,7 @@ def _facts(plan: CollectionPlan) -> dict[str, Any]:
             "diagonal": noise.diagonal,
         }
     centers, scales = plan.center or (), plan.scale or ()
+    study = {} if plan.study is None else {"study": plan.study.to_dict()}
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -130,7 +134,7 @@ def _facts(plan: CollectionPlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "missing": plan.missing,
         "constants": constants,
-    }
+    } | study
 
 
 def _constants(mechanism: object, facts: dict[str, Any]) -> Cap | IntegerNoise:
@@ -156,7 +160,7 @@ def _parse(text: object) -> dict[str, Any]:
             f"The plan has version {version}; this version of dpcov reads up to {_VERSION}. "
             "Upgrade dpcov to read it."
         )
-    if type(version) is not int or version != _VERSION or set(facts) != _KEYS:
+    if type(version) is not int or version != _VERSION or set(facts) - {"study"} != _KEYS:
         raise CollectionPlanError("The plan has missing or unknown parts.")
     return facts
 
