@@ -16,6 +16,7 @@
     │   ├── MalformedReportError                   … wrong length or impossible contents
     │   ├── ForeignReportError                     … made for another plan, or simulated
     │   └── DuplicateReportError                   … counted already
+    ├── CollectionError        (ValueError)        reports that cannot be kept or released
     ├── BudgetError            (ValueError)        more was asked for than an owner allows
     ├── LedgerError            (ValueError)        a ledger that cannot be used, or not like this
     │   ├── AlteredLedgerError                     … since its lines are not those that were written
@@ -42,6 +43,7 @@ from __future__ import annotations
 __all__ = [
     "AlteredLedgerError",
     "BudgetError",
+    "CollectionError",
     "CollectionPlanError",
     "CorruptFileError",
     "DpcovError",
@@ -126,6 +128,10 @@ class ForeignReportError(ReportError):
 
 class DuplicateReportError(ReportError):
     """Two collectors that keep the ids of their reports counted the same report."""
+
+
+class CollectionError(DpcovError, ValueError):
+    """A collection of reports is not there, cannot be reached, or does not allow what is asked."""
 
 
 class BudgetError(DpcovError, ValueError):

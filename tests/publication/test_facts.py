@@ -26,6 +26,7 @@ PLACES = {
     "max_pairs": "mechanism constants max_pairs",
     "selection_scale": "mechanism noise 0 value",
     "events": "mechanism events",
+    "collected": "collection",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpcov.cli.answers import components, factors, partial, regress, reliability
+from dpcov.cli.collect import collect
 from dpcov.cli.columns import columns
 from dpcov.cli.comparing import compare
 from dpcov.cli.demo import demo
@@ -84,7 +85,8 @@ app = typer.Typer(
 for panel, commands in _PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
-app.add_typer(local, name="local", rich_help_panel="Spends privacy")
+app.add_typer(local, name="local", rich_help_panel="Without a trusted table")
+app.add_typer(collect, name="collect", rich_help_panel="Without a trusted table")
 app.add_typer(ledger, name="ledger", rich_help_panel="What was promised so far")
 
 

@@ -36,7 +36,7 @@ from dpcov.local.study import Study
 from dpcov.publication.folder import Identity
 from dpcov.writing import check_apart
 
-__all__ = ["local"]
+__all__ = ["local", "read_plan"]
 
 local = typer.Typer(
     help="The local model: devices send reports, nobody is trusted with rows.",
@@ -121,7 +121,7 @@ def randomize(
     Example: dpcov local randomize my_row.csv --plan plan.json --out my_report.bin
     """
     with guarded("Nothing was written."):
-        made = _read_plan(plan)
+        made = read_plan(plan)
         check_apart(out, [data, plan])
         new: NewReports | None = None
         try:
@@ -162,7 +162,7 @@ def collect(
     """
 
     def release() -> dpcov.Release:
-        collector = dpcov.local.Collector(_read_plan(plan), idempotent=True)
+        collector = dpcov.local.Collector(read_plan(plan), idempotent=True)
         for file in reports:
             for table in read_reports(file, collector.plan):
                 collector.add_many(table)
@@ -205,7 +205,8 @@ def _plan_of(
     )
 
 
-def _read_plan(file: Path) -> dpcov.local.CollectionPlan:
+def read_plan(file: Path) -> dpcov.local.CollectionPlan:
+    """Read a collection plan from a file, which may be anybody's."""
     with file.open("rb") as opened:
         content = opened.read(MOST_BYTES + 1)  # one more than CollectionPlan.from_json takes
     try:

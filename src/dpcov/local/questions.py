@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
+
+import numpy as np
 
 from dpcov.columns.spelling import has_hidden_characters
 from dpcov.errors import ParameterError
@@ -235,9 +236,9 @@ def _with_keys(facts: object, keys: str) -> dict[str, Any]:
 
 def _plain(name: str, value: object) -> float:
     """Return an int or a float as it was written: they have different ids."""
-    number: float = math.nan
-    if isinstance(value, Integral | Real) and type(value) is not bool:
-        number = int(value) if isinstance(value, Integral) else float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ParameterError(f"{name} of a question must be a number.")
+    number = int(value) if isinstance(value, int | np.integer) else float(value)
     if not abs(number) <= _LARGEST:
         raise ParameterError(f"{name} of a question must be a number within ±1e15.")
     return number

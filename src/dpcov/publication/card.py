@@ -22,6 +22,7 @@ from dpcov.ledger.receipt import Receipt
 from dpcov.parameters import check_number
 from dpcov.postprocess import AnyEstimate
 from dpcov.privacy import Neighbors
+from dpcov.publication.card_collection import describe_collection
 from dpcov.publication.card_data import describe_data
 from dpcov.publication.card_findings import describe_related, describe_visibility
 from dpcov.publication.card_guarantee import describe_guarantee, known_limits
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 CARD_FORMAT = "dpcov release card"
-CARD_VERSION = 8
+CARD_VERSION = 9
 INFINITE = "infinite"
 """A threshold for which JSON has no number."""
 
@@ -135,6 +136,7 @@ def _facts_of(estimate: AnyEstimate, receipt: Receipt | None) -> dict[str, Any]:
         "reading": describe_reading(release),
         "learned": describe_learned(release),
         "mechanism": describe_mechanism(release),
+        "collection": describe_collection(release),
         "known_limits": known_limits(release, charged=receipt is not None),
         "library": {
             "name": "dpcov",
@@ -150,7 +152,7 @@ def card_schema() -> dict[str, Any]:
     Examples
     --------
     >>> card_schema()["properties"]["version"]
-    {'const': 8}
+    {'const': 9}
     """
     text = (
         package_files("dpcov.publication").joinpath("card_schema.json").read_text(encoding="utf-8")

@@ -135,6 +135,12 @@ def provenance(card: Mapping[str, Any]) -> list[Fact]:
     if reading["grid_bits"] is not None:
         facts.append(("grid", f"{reading['row_norm']:g} / 2^{reading['grid_bits']}"))
     facts += _constants(mechanism["constants"])
+    if (collection := card["collection"]) is not None:
+        facts += [
+            ("collection plan", collection["plan"]),
+            ("reports", f"{collection['reports']:,}{'' if collection['final'] else ', interim'}"),
+            ("digest of the reports", collection["digest"]),
+        ]
     return [*facts, ("what cost privacy", _events(mechanism["events"]))]
 
 

@@ -3,7 +3,13 @@
 from dpcov.releases.noise_scale import NoiseScale, cap_noise
 from dpcov.releases.observed import Observed
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease
-from dpcov.releases.provenance import LOCAL_CAP, LOCAL_GAUSSIAN, SECOND_MOMENT, Provenance
+from dpcov.releases.provenance import (
+    LOCAL_CAP,
+    LOCAL_GAUSSIAN,
+    SECOND_MOMENT,
+    Collected,
+    Provenance,
+)
 from dpcov.releases.release import Release
 from dpcov.releases.saturation import BoundInUse
 from dpcov.releases.variances import Variances
@@ -17,6 +23,7 @@ __all__ = [
     "SECOND_MOMENT",
     "AnyRelease",
     "BoundInUse",
+    "Collected",
     "NoiseScale",
     "Observed",
     "PairsProvenance",

@@ -23,7 +23,7 @@ from dpcov.releases.noise_scale import NoiseScale
 from dpcov.releases.pairs import PAIRS, MeanSigns, PairsProvenance, PairsRelease
 from dpcov.releases.pairwise import pairwise_moments
 from dpcov.releases.payment import check_moments_are_paid, check_pairs_are_paid
-from dpcov.releases.provenance import Provenance
+from dpcov.releases.provenance import Collected, Provenance
 from dpcov.releases.published import Published
 from dpcov.releases.release import Release
 from dpcov.releases.variances import Variances
@@ -73,6 +73,7 @@ def _moment_facts(release: Release) -> Facts:
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
+            **_collected_facts(made.collected),
         },
         "learned": _learned_facts(release),
         "weights": None if release.weights is None else asdict(release.weights),
@@ -141,6 +142,7 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
     promise, cap = _promise_of(made.pop("calibrated_for")), made.pop("cap")
     cap = None if cap is None else Cap(**cap)
     events = _events_of(made.pop("events"))
+    collected = Collected(**made.pop("collected")) if "collected" in made else None
     matrix, mean, observed = (
         arrays[name].astype(np.float64, copy=False) for name in ("matrix", "mean", "observed")
     )
@@ -167,7 +169,9 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
         noise_scale=noise_scale,
         n_rows=n_rows,
         columns=tuple(facts["columns"]),
-        provenance=Provenance(calibrated_for=promise, cap=cap, events=events, **made),
+        provenance=Provenance(
+            calibrated_for=promise, cap=cap, events=events, collected=collected, **made
+        ),
         simulated=facts["simulated"],
         units=units,
         **_learned_of(facts["learned"], arrays),
@@ -299,6 +303,10 @@ def _events_of(facts: Any) -> tuple[Event, ...]:
 
 def _cap_facts(cap: Cap | None) -> Facts | None:
     return None if cap is None else {"threshold": cap.threshold, "coin": cap.coin}
+
+
+def _collected_facts(collected: Collected | None) -> Facts:
+    return {} if collected is None else {"collected": asdict(collected)}
 
 
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:

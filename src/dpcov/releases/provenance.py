@@ -5,6 +5,7 @@ Owns that value and the names of the mechanisms.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from dpcov.columns.missing import Missing
@@ -14,7 +15,7 @@ from dpcov.privacy import ApproxDP, Cap, Event, PureDP
 from dpcov.releases.published import check_events, state_domain
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm
 
-__all__ = ["LOCAL_CAP", "LOCAL_GAUSSIAN", "SECOND_MOMENT", "Provenance"]
+__all__ = ["LOCAL_CAP", "LOCAL_GAUSSIAN", "SECOND_MOMENT", "Collected", "Provenance"]
 
 SECOND_MOMENT = "second moment, rounded Gaussian"
 """The name of the mechanism that releases all second moments."""
@@ -24,6 +25,32 @@ LOCAL_GAUSSIAN = "local reports, rounded Gaussian"
 _MOST_BITS = 64  # far beyond any grid
 CENTERS = ("public", "private")
 """What second moments are about."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Which collection of reports a release was added up from.
+
+    Parameters
+    ----------
+    plan : str
+        The id of the collection plan.
+    digest : str
+        The SHA-256 of all reports, one after the other in the order of their ids.
+    final : bool
+        Whether the collection was closed.
+    """
+
+    plan: str
+    digest: str
+    final: bool
+
+    def __post_init__(self) -> None:
+        for each in (self.plan, self.digest):
+            if not (isinstance(each, str) and re.fullmatch("[0-9a-f]{64}", each)):
+                raise ParameterError("plan and digest of a collection are 64 hexadecimal digits.")
+        if not isinstance(self.final, bool):
+            raise ParameterError("final must be True or False.")
 
 
 @dataclass(frozen=True)
@@ -55,6 +82,8 @@ class Provenance:
         How many rows of each privacy unit were used at most.
     events : tuple of Event
         What was done that costs privacy, in order.
+    collected : Collected, optional
+        Which collection of reports it was added up from, if there was one.
     """
 
     version: str
@@ -68,6 +97,7 @@ class Provenance:
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
     events: tuple[Event, ...] = ()
+    collected: Collected | None = None
 
     def __post_init__(self) -> None:
         check_norm("row_norm", self.row_norm)
@@ -78,5 +108,7 @@ class Provenance:
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
         if not (isinstance(self.version, str) and isinstance(self.mechanism, str)):
             raise ParameterError("version and mechanism must be strings.")
+        if self.collected is not None and self.mechanism not in (LOCAL_CAP, LOCAL_GAUSSIAN):
+            raise ParameterError("Only reports of the local model are collected.")
         check_events(self.events)
         state_domain(self)

@@ -1,0 +1,101 @@
+"""Serving: uvicorn, with a patience for slow clients that it does not have by itself.
+
+Owns the process or processes that listen. Nothing is logged about requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from dpcov.collect.service.app import SETTINGS, from_environment
+from dpcov.collect.service.settings import Settings
+
+__all__ = ["PatientProtocol", "serve"]
+
+_HEADERS_WITHIN = 15.0  # seconds
+_KEEP_ALIVE = 20
+_LAST_WORDS = 30  # seconds for requests that are being answered when the server ends
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that hangs up on clients who do not finish asking."""
+
+    _hang_up: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._be_content()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest, unless a request is being answered."""
+        if self._hang_up is None and (self.cycle is None or self.cycle.response_complete):
+            self._expect()
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """Wait no more: from here on the application does."""
+        self._be_content()
+        super().on_headers_complete()
+
+    def _expect(self) -> None:
+        self._hang_up = self.loop.call_later(_HEADERS_WITHIN, self.transport.abort)
+
+    def _be_content(self) -> None:
+        if self._hang_up is not None:
+            self._hang_up.cancel()
+            self._hang_up = None
+
+
+def serve(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    workers: int = 1,
+    trusted_proxies: Sequence[str] = (),
+) -> None:
+    """Serve a collection until a signal ends it."""
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "http": PatientProtocol,
+        "ws": "none",
+        "access_log": False,
+        "server_header": False,
+        "date_header": True,
+        "log_level": "warning",
+        "limit_concurrency": settings.connections,
+        "timeout_keep_alive": _KEEP_ALIVE,
+        "timeout_graceful_shutdown": _LAST_WORDS,
+        "proxy_headers": bool(trusted_proxies),
+        "forwarded_allow_ips": list(trusted_proxies),
+    }
+    os.environ[SETTINGS] = settings.to_json()
+    try:
+        if workers == 1:
+            uvicorn.run(from_environment, factory=True, **options)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+            uvicorn.run(
+                "dpcov.collect.service.app:from_environment",
+                factory=True,
+                workers=workers,
+                **options,
+            )
+    finally:
+        os.environ.pop(SETTINGS, None)
+        os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
