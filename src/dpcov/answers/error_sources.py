@@ -127,7 +127,8 @@ class ErrorSources:
         if noise.mean:
             yield noise.mean * (means - 2 * self.release.factor * moments @ self.mean)
         if noise.signal:
-            yield 2 * math.sqrt(noise.signal) * _flat(moments @ self.root)
+            about_center = np.column_stack([self.root, self.mean])
+            yield 2 * math.sqrt(noise.signal) * _flat(moments @ about_center)
 
     def _clipping(self, moments: Array, means: Array) -> Iterator[Array]:
         clipping = self.clipping

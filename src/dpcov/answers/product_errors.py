@@ -41,7 +41,7 @@ def _privacy(sources: ErrorSources, weights: Array) -> Array:
     slope = np.vstack([slope, weights])
     total += noise.mean**2 * slope @ slope.T
     if noise.signal:
-        covariance = sources.covariance
+        covariance = sources.covariance + np.outer(mean, mean)  # about the center
         along = covariance @ weights
         growing = square * covariance + float(weights @ along) * identity
         growing += np.outer(weights, along) + np.outer(along, weights)

@@ -75,6 +75,13 @@ def make_plan(
         _Mechanism, typer.Option(help="16 bytes and a pure promise, or noisy products.")
     ] = _Mechanism.CAP,
     delta: Annotated[float | None, typer.Option(help="For gaussian, and for it alone.")] = None,
+    mean: Annotated[
+        bool,
+        typer.Option(
+            "--mean/--no-mean",
+            help="Whether reports of cap hold the mean; without it, moments are about the center.",
+        ),
+    ] = True,
     correlation: Annotated[
         float | None, typer.Option(help="Also say how many people show this correlation.")
     ] = None,
@@ -92,6 +99,7 @@ def make_plan(
             "epsilon": epsilon,
             "delta": delta,
             "mechanism": mechanism.value,
+            "mean": mean and mechanism is _Mechanism.CAP,
         }
         if study is not None:
             plan = Study.load(study).plan(row_norm=row_norm, **promised)

@@ -64,7 +64,7 @@ def _cells(question: Question, share: Floats) -> Floats:
         middle, half = (question.low + question.high) / 2, (question.high - question.low) / 2
         spread = np.clip(2.0 * share - 1.0, -1.0, 1.0)
         steps = np.round((half * spread) / question.step) * question.step
-        return np.clip(middle + steps, question.low, question.high)[:, None]
+        return np.asarray(np.clip(middle + steps, question.low, question.high)[:, None])
     if isinstance(question, ChoiceQuestion):
         chosen = np.minimum((share * len(question.choices)).astype(int), len(question.choices) - 1)
         columns = [
@@ -74,4 +74,4 @@ def _cells(question: Question, share: Floats) -> Floats:
         ]
         return np.column_stack(columns)
     point = np.minimum((share * len(question.points)).astype(int), len(question.points) - 1)
-    return (point + 1.0)[:, None]
+    return np.asarray((point + 1.0)[:, None])

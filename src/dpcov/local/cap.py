@@ -6,12 +6,15 @@ rounding error of the row can leave the device.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.exact.randomness import RandomStream
 from dpcov.local.expansion import SEED_BYTES, expand_normals
 from dpcov.privacy import Cap
+from dpcov.releases import CAP_CONSTANT
 
 __all__ = ["draw_seed", "draw_seeds", "draw_uniform", "in_cap", "lift_rows"]
 
@@ -22,21 +25,27 @@ Array = npt.NDArray[np.float64]
 Seeds = npt.NDArray[np.uint8]
 
 
-def lift_rows(whole: Array, bits: int) -> Array:
+def lift_rows(whole: Array, bits: int, *, mean: bool = False) -> Array:
     """Return unit vectors: rows of integers of norm at most 2^bits, with one coordinate more.
+
+    For a plan that asks for the mean, a constant cell of a quarter of 2^bits comes before it.
 
     Notes
     -----
     Claim P14. The squared norms are integers below 2^53, hence exact; the last coordinate
-    is one correctly rounded root. The result is within 2^-52 of a vector of norm 1.
+    is one correctly rounded root. The result is within 2^-51 of a vector of norm 1.
 
     Examples
     --------
     >>> lift_rows(np.array([[3.0, 0.0]]), bits=2)
     array([[0.75      , 0.        , 0.66143783]])
     """
-    rest = 4.0**bits - np.einsum("ij,ij->i", whole, whole)
-    return np.column_stack([whole, np.sqrt(rest)]) * 2.0**-bits
+    rest = np.sqrt(4.0**bits - np.einsum("ij,ij->i", whole, whole))
+    if not mean:
+        return np.column_stack([whole, rest]) * 2.0**-bits
+    constant = np.full(len(whole), CAP_CONSTANT * 2.0**bits)
+    lifted = np.column_stack([whole, constant, rest]) * 2.0**-bits
+    return np.asarray(lifted / math.sqrt(1 + CAP_CONSTANT**2))
 
 
 def in_cap(seeds: Seeds, units: Array, threshold: float) -> npt.NDArray[np.bool_]:

@@ -21,9 +21,9 @@ from dpcov.errors import (
 )
 from dpcov.local.plan import ID_BYTES, CollectionPlan
 from dpcov.local.report import Reports, parse_report, parse_reports
-from dpcov.local.sums import add_payloads, largest_entry, to_average
+from dpcov.local.sums import add_payloads, largest_entry, take_out_mean, to_average
 from dpcov.parameters import check_count
-from dpcov.releases import Provenance, Release
+from dpcov.releases import CAP_CONSTANT, Provenance, Release
 from dpcov.version import __version__
 
 __all__ = ["Collector"]
@@ -168,6 +168,8 @@ class Collector:
     def release(self) -> Release:
         """Return the noisy second moments of (x − center)/scale, and what is promised.
 
+        Where the plan asks for the mean, they are moments about it, and it is released, too.
+
         The estimate is in the columns' own units.
 
         The number of reports is public. More reports may be added afterwards: everything
@@ -176,9 +178,14 @@ class Collector:
         if self.n_reports == 0:
             raise ParameterError("There is nothing to release: no report was counted.")
         plan, counted = self.plan, self._flush()
+        matrix, mean = to_average(counted.sums, plan, counted.n_summed), None
+        noise = plan.noise_scale(counted.n_summed)
+        if plan.mean:
+            matrix, mean = take_out_mean(matrix, plan, noise)
         return Release(
-            matrix=to_average(counted.sums, plan, counted.n_summed),
-            noise_scale=plan.noise_scale(counted.n_summed),
+            matrix=matrix,
+            mean=mean,
+            noise_scale=noise,
             n_rows=counted.n_summed,
             columns=plan.columns,
             provenance=Provenance(
@@ -188,6 +195,8 @@ class Collector:
                 bits=plan.bits,
                 calibrated_for=plan.promise,
                 cap=plan.cap if plan.mechanism == "cap" else None,
+                center="private" if plan.mean else "public",
+                constant=int(CAP_CONSTANT * 2**plan.bits) if plan.mean else 0,
                 missing=plan.missing,
                 events=(plan.event,),
             ),
@@ -223,7 +232,7 @@ class Collector:
         plan, ids = CollectionPlan.from_json(state["plan"]), state["ids"]
         count = check_count("n_reports", state["n_reports"], low=0)
         sums = _array_of(state["sums"])
-        size = plan.n_columns
+        size = plan.n_cells
         well_formed = (
             sums.shape == (size, size)
             and sums.dtype == np.int64
@@ -300,7 +309,7 @@ class Collector:
         return total
 
     def _zeros(self) -> Integers:
-        return np.zeros((self.plan.n_columns,) * 2, dtype=np.int64)
+        return np.zeros((self.plan.n_cells,) * 2, dtype=np.int64)
 
     def _check_room(self, more: int) -> None:
         if (self.n_reports + more) * largest_entry(self.plan) > _MAX_SUM:

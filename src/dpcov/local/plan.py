@@ -71,6 +71,10 @@ class CollectionPlan:
     constants : Cap or IntegerNoise, optional
         Of the mechanism. Computed when they are not given; refused when they do not pay
         for the promise.
+    mean : bool, default False
+        Whether reports hold the mean, too: a constant cell in every row, which costs 6 % more
+        noise. Otherwise moments are about `center`, which is right if that is the mean. For
+        ``"cap"`` alone.
     study : Study, optional
         What people are told and asked; its questions fill the columns, in their order.
 
@@ -94,6 +98,7 @@ class CollectionPlan:
     scale: tuple[float, ...] | None = None
     missing: Missing = Missing.CENTER
     constants: Cap | IntegerNoise | None = None
+    mean: bool = False
     study: Study | None = None
 
     if TYPE_CHECKING:  # sequences become tuples
@@ -110,12 +115,15 @@ class CollectionPlan:
             scale: Iterable[float] | None = None,
             missing: Missing | str = Missing.CENTER,
             constants: Cap | IntegerNoise | None = None,
+            mean: bool = False,
             study: Study | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         columns = check_columns(self.columns)
         check_choice("mechanism", self.mechanism, MECHANISMS)
+        if not isinstance(self.mean, bool) or (self.mean and self.mechanism != "cap"):
+            raise ParameterError("mean must be True or False, and is for mechanism='cap' alone.")
         if (self.delta is None) != (self.mechanism == "cap"):
             raise ParameterError(
                 "delta must be given for mechanism='gaussian' and for it alone: cap has a pure "
@@ -154,7 +162,7 @@ class CollectionPlan:
             )
 
     def _checked_constants(self) -> Cap | IntegerNoise:
-        promise, size = self.promise, len(self.columns)
+        promise, size = self.promise, self.n_cells
         if isinstance(promise, PureDP):
             cap = calibrate_cap(epsilon=self.epsilon, n_columns=size)
             if self.constants is None:
@@ -204,6 +212,11 @@ class CollectionPlan:
     def n_columns(self) -> int:
         """The number of columns."""
         return len(self.columns)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells of a row in a report: the columns, and a constant for the mean."""
+        return self.n_columns + self.mean
 
     @property
     def bits(self) -> int:
@@ -257,7 +270,8 @@ class CollectionPlan:
         """
         n_people = check_count("n_people", n_people, low=1)
         if self.mechanism == "cap":
-            return cap_noise(self.cap, row_norm=self.row_norm, n_rows=n_people)
+            size = self.n_columns if self.mean else None
+            return cap_noise(self.cap, row_norm=self.row_norm, n_rows=n_people, mean_of=size)
         root = math.sqrt(n_people)
         step = (self.row_norm / (1 << self.bits)) ** 2
         return NoiseScale(self.noise.off_diagonal * step / root, self.noise.diagonal * step / root)

@@ -39,6 +39,7 @@ _KEYS = {
     "row_norm",
     "version",
 }
+_OPTIONAL = {"mean", "study"}
 
 
 def plan_id(plan: CollectionPlan) -> str:
@@ -68,6 +69,7 @@ def plan_from_json(text: str) -> CollectionPlan:
             mechanism=facts["mechanism"],
             missing=facts["missing"],
             constants=_constants(facts["mechanism"], facts["constants"]),
+            mean=facts.get("mean", False),
             study=Study.from_dict(facts["study"]) if "study" in facts else None,
         )
     except ParameterError as error:
@@ -120,7 +122,10 @@ def _facts(plan: CollectionPlan) -> dict[str, Any]:
             "diagonal": noise.diagonal,
         }
     centers, scales = plan.center or (), plan.scale or ()
-    study = {} if plan.study is None else {"study": plan.study.to_dict()}
+    # Parts that a plan may have or not: without them it keeps the id that it had before.
+    more: dict[str, Any] = {"mean": True} if plan.mean else {}
+    if plan.study is not None:
+        more["study"] = plan.study.to_dict()
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -134,7 +139,7 @@ def _facts(plan: CollectionPlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "missing": plan.missing,
         "constants": constants,
-    } | study
+    } | more
 
 
 def _constants(mechanism: object, facts: dict[str, Any]) -> Cap | IntegerNoise:
@@ -160,7 +165,7 @@ def _parse(text: object) -> dict[str, Any]:
             f"The plan has version {version}; this version of dpcov reads up to {_VERSION}. "
             "Upgrade dpcov to read it."
         )
-    if type(version) is not int or version != _VERSION or set(facts) - {"study"} != _KEYS:
+    if type(version) is not int or version != _VERSION or set(facts) - _OPTIONAL != _KEYS:
         raise CollectionPlanError("The plan has missing or unknown parts.")
     return facts
 

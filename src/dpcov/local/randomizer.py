@@ -75,7 +75,7 @@ def randomize(x: Row, plan: CollectionPlan, *, seed: int | None = None) -> bytes
     whole = _whole_rows(rows, plan)
     report_id = draw_uniform(1, stream)
     if plan.mechanism == "cap":
-        payload = draw_seed(lift_rows(whole, plan.bits)[0], plan.cap, stream)[None]
+        payload = draw_seed(lift_rows(whole, plan.bits, mean=plan.mean)[0], plan.cap, stream)[None]
     else:
         payload = _packed(whole[0], plan, stream)[None]
     report = encode_reports(plan, report_id, payload, simulated=stream.simulated)
@@ -120,7 +120,7 @@ def simulate_reports(
     whole = _whole_rows(rows, plan)
     ids = draw_uniform(len(rows), stream)
     if plan.mechanism == "cap":
-        payloads = draw_seeds(lift_rows(whole, plan.bits), plan.cap, stream)
+        payloads = draw_seeds(lift_rows(whole, plan.bits, mean=plan.mean), plan.cap, stream)
     else:
         payloads = np.empty((len(rows), plan.payload_bytes), dtype=np.uint8)
         for row, payload in zip(whole, payloads, strict=True):

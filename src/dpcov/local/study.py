@@ -68,7 +68,7 @@ class Study:
     ...     ],
     ... )
     >>> study.plan(epsilon=2.0)
-    CollectionPlan(2 columns, cap, 2-differential privacy in the local model, 2e720f2c74a1ef22)
+    CollectionPlan(2 columns, cap, 2-differential privacy in the local model, 69959949044e8cd5)
     """
 
     title: str
@@ -127,10 +127,12 @@ class Study:
             By default the root of the number of questions, which no answers exceed. A smaller
             one shortens unusual rows, and makes less noise.
         **options
-            Of `CollectionPlan`: mechanism, delta, missing.
+            Of `CollectionPlan`: mechanism, delta, missing, mean. Reports of ``"cap"``, the
+            default mechanism, hold the mean unless ``mean=False``.
         """
         from dpcov.local.plan import CollectionPlan
 
+        options.setdefault("mean", options.get("mechanism", "cap") == "cap")
         facts = [fact for question in self.questions for fact in question.facts]
         return CollectionPlan(
             columns=[name for name, _, _ in facts],

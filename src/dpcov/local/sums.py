@@ -21,8 +21,9 @@ from dpcov.local.expansion import (
 )
 from dpcov.local.integers import triangle_size, unpack
 from dpcov.local.plan import CollectionPlan
+from dpcov.releases import CAP_CONSTANT, NoiseScale
 
-__all__ = ["add_payloads", "largest_entry", "seeds_at_a_time", "to_average"]
+__all__ = ["add_payloads", "largest_entry", "seeds_at_a_time", "take_out_mean", "to_average"]
 
 _BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
 
@@ -88,4 +89,18 @@ def to_average(sums: Integers, plan: CollectionPlan, n_reports: int) -> npt.NDAr
     average *= 4.0**-FRACTION_BITS
     # The integers have the exact mean square below; it is 1 but for a millionth.
     average[np.diag_indices(len(average))] -= SQUARED_SUM / TABLE_SIZE * 4.0**-FRACTION_BITS
-    return average * (plan.row_norm**2 / plan.cap.gain)
+    length = plan.row_norm**2 * (1 + CAP_CONSTANT**2 if plan.mean else 1.0)
+    return average * (length / plan.cap.gain)
+
+
+def take_out_mean(
+    average: npt.NDArray[np.float64], plan: CollectionPlan, noise: NoiseScale
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return moments about the noisy mean, and that mean, of reports with a constant cell.
+
+    The square of a noisy mean is too large by its noise variance, on the diagonal alone.
+    """
+    mean = average[:-1, -1] / (CAP_CONSTANT * plan.row_norm)
+    moments = average[:-1, :-1] - np.outer(mean, mean)
+    moments[np.diag_indices(len(mean))] += noise.mean**2
+    return moments, mean

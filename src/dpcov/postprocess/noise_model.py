@@ -118,6 +118,7 @@ class NoiseModel:
         # variance, and a square by 2 s⁴, where means are zero. This is what half of s² gives.
         squared = np.maximum(mean**2, noise.mean**2 / 2)
         mean_noise = squared * (noise.mean * release.factor) ** 2
+        mean_noise += noise.signal * mean**2  # it grows with moments about the center
         model = cls(
             np.diag(release.matrix).copy(),
             release.n_terms,

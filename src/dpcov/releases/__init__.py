@@ -1,6 +1,6 @@
 """What was released: values that are safe to save, send and print."""
 
-from dpcov.releases.noise_scale import NoiseScale, cap_noise
+from dpcov.releases.noise_scale import CAP_CONSTANT, NoiseScale, cap_noise
 from dpcov.releases.observed import Observed
 from dpcov.releases.pairs import PAIRS, PairsProvenance, PairsRelease
 from dpcov.releases.provenance import (
@@ -17,6 +17,7 @@ from dpcov.releases.variances import Variances
 AnyRelease = Release | PairsRelease
 
 __all__ = [
+    "CAP_CONSTANT",
     "LOCAL_CAP",
     "LOCAL_GAUSSIAN",
     "PAIRS",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dpcov.privacy import Cap
 from dpcov.releases.sizes import check_scale
 
-__all__ = ["NoiseScale", "cap_noise"]
+__all__ = ["CAP_CONSTANT", "NoiseScale", "cap_noise"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,15 @@ class NoiseScale:
             object.__setattr__(self, name, scale)
 
 
-def cap_noise(cap: Cap, *, row_norm: float, n_rows: int) -> NoiseScale:
-    """Return the noise of the average of cap reports.
+CAP_CONSTANT = 0.25
+"""The constant cell of reports that hold a mean, as a share of the row norm."""
+
+
+def cap_noise(cap: Cap, *, row_norm: float, n_rows: int, mean_of: int | None = None) -> NoiseScale:
+    """Return the noise of the average of cap reports, of so many columns if they hold a mean.
+
+    A constant cell c makes rows longer, and an entry with it is c times a mean: its noise grows
+    with c² and with the column's second moment, which is row_norm²/n_columns on average at most.
 
     Examples
     --------
@@ -55,6 +62,11 @@ def cap_noise(cap: Cap, *, row_norm: float, n_rows: int) -> NoiseScale:
     >>> round(noise.off_diagonal, 4)
     0.0174
     """
-    unit = row_norm**2
+    unit, constant = row_norm**2, CAP_CONSTANT * row_norm
+    if mean_of is not None:
+        unit *= 1 + CAP_CONSTANT**2
     sd = unit / (cap.gain * math.sqrt(n_rows))
-    return NoiseScale(sd, math.sqrt(2) * sd, unit * cap.signal / n_rows)
+    signal, mean = unit * cap.signal / n_rows, 0.0
+    if mean_of is not None:
+        mean = math.sqrt(sd**2 + signal * (constant**2 + row_norm**2 / mean_of)) / constant
+    return NoiseScale(sd, math.sqrt(2) * sd, signal, mean)

@@ -36,7 +36,7 @@ from dpcov.privacy.accounting import events_rho
 from dpcov.privacy.sensitivity import moments_relation
 from dpcov.privacy.zcdp import zcdp_budget
 from dpcov.releases.learned_payment import COUNTS, check_learned, learning_steps
-from dpcov.releases.noise_scale import NoiseScale, cap_noise
+from dpcov.releases.noise_scale import CAP_CONSTANT, NoiseScale, cap_noise
 from dpcov.releases.pairs import PairsRelease
 from dpcov.releases.provenance import LOCAL_CAP, LOCAL_GAUSSIAN, SECOND_MOMENT
 from dpcov.releases.release import Release
@@ -192,10 +192,12 @@ def _check_variances(events: list[Event], release: PairsRelease, promise: Approx
 def _is_plain(release: Release) -> bool:
     """Whether nothing was learned or counted that only a table can give."""
     made = release.provenance
-    nothing = (made.center, made.constant, made.rows_per_unit)
-    learned = (release.mean, release.learned, release.working, release.weights)
+    constant = int(CAP_CONSTANT * 2**made.bits) if made.mechanism == LOCAL_CAP else 0
+    about = ("public", 0) if release.mean is None else ("private", constant)
+    learned = (release.learned, release.working, release.weights)
     unit = getattr(made.calibrated_for, "privacy_unit", None)
-    plain = nothing == ("public", 0, 1) and all(fact is None for fact in learned)
+    plain = (made.center, made.constant, made.rows_per_unit) == (*about, 1)
+    plain = plain and all(fact is None for fact in learned)
     return plain and unit is None and release.factor == 1
 
 
@@ -316,13 +318,19 @@ def _check_local_cap(release: Release) -> None:
     event = _next(left, "report", Pure)
     if left or made.cap is None:
         raise CorruptFileError("its events are not those of its origin")
-    if cap_epsilon(made.cap, n_columns=release.n_columns) > event.epsilon:
+    has_mean = release.mean is not None
+    if cap_epsilon(made.cap, n_columns=release.n_columns + has_mean) > event.epsilon:
         raise CorruptFileError("its constants do not pay for its promise")
-    exact = cap_noise(made.cap, row_norm=made.row_norm, n_rows=release.n_rows)
-    if noise.mean or (noise.signal and not exact.signal):
+    exact = cap_noise(
+        made.cap,
+        row_norm=made.row_norm,
+        n_rows=release.n_rows,
+        mean_of=release.n_columns if has_mean else None,
+    )
+    if (noise.mean and not exact.mean) or (noise.signal and not exact.signal):
         raise CorruptFileError("its noise is not that of its origin")
     if any(
         getattr(noise, name) < getattr(exact, name) * (1 - _LOGARITHMS)
-        for name in ("off_diagonal", "diagonal", "signal")
+        for name in ("off_diagonal", "diagonal", "signal", "mean")
     ):
         raise CorruptFileError("its noise is not that of its events")
