@@ -105,7 +105,7 @@ def test_errors_of_moments_and_means_are_what_they_say():
         moments.append(((release.matrix - truth) / error)[np.triu_indices(3)])
         means.append((release.mean - x.mean(axis=0)) / release.noise_scale.mean)
     assert 0.75 < np.std(moments) < 1.15
-    assert 0.75 < np.std(means) < 1.15
+    assert 0.6 < np.std(means) < 1.1  # the bound on what the noise grows with is seldom reached
 
 
 def test_a_release_with_a_mean_survives_its_file(tmp_path):

@@ -11,6 +11,7 @@ from prometheus_client import (
     CollectorRegistry,
     Counter,
     Histogram,
+    disable_created_metrics,
     generate_latest,
     multiprocess,
 )
@@ -25,6 +26,7 @@ class Metrics:
     """Counters of one process; several share a folder if the operator's server has many."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call] # when counting began is nobody's business
         self._registry = CollectorRegistry()
         self.answers = Counter(
             "dpcov_answers",

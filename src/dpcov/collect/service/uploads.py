@@ -104,10 +104,12 @@ class Uploads:
             if len(table) < _MANY:
                 return self._collection.parse(table)
             return await asyncio.to_thread(self._collection.parse, table)
-        except ForeignReportError as error:
-            raise RefusedError(422, str(error)) from None
-        except ReportError as error:
-            raise RefusedError(400, str(error)) from None
+        except ForeignReportError:
+            reason = "A report was made for another plan, or by a simulation. None was taken."
+            raise RefusedError(422, reason) from None
+        except ReportError:
+            reason = "Not all of this are reports for this plan. None was taken."
+            raise RefusedError(400, reason) from None
 
 
 async def _read(request: Request, length: int) -> bytes:
