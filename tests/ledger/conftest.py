@@ -1,26 +1,15 @@
 """Both databases: a file always, and PostgreSQL if `make test-postgres` started one."""
 
-import os
-import secrets
-
 import pytest
 
-SERVER = os.environ.get("DPCOV_TEST_POSTGRESQL", "")
+from databases import empty_database
 
 
 @pytest.fixture
 def postgresql():
     """Give the address of an empty database, which is gone afterwards."""
-    if not SERVER:
-        pytest.skip("no PostgreSQL: make test-postgres starts one")
-    import psycopg
-
-    name = f"dpcov_{secrets.token_hex(6)}"
-    with psycopg.connect(SERVER, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield f"{SERVER.rpartition('/')[0]}/{name}"
-    with psycopg.connect(SERVER, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with empty_database() as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
