@@ -1,6 +1,6 @@
 from . import answers as answers
-from . import errors as errors
 from . import collect as collect
+from . import errors as errors
 from . import local as local
 from . import norms as norms
 from . import paper as paper

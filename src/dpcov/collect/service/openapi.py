@@ -87,6 +87,9 @@ def describe(plan: CollectionPlan) -> dict[str, Any]:
         | _refusals("400", "408", "409", "410", "411", "413", "415", "422", "429", "503"),
     }
     admin: dict[str, Any] = {"security": [{"token": []}]}
+    metrics = _get("Counters for Prometheus", "text/plain")
+    if plan.study is None or not plan.study.count_is_public:
+        metrics = _get("Counters for Prometheus", "text/plain", refusals=("401",)) | admin
     return {
         "openapi": "3.1.0",
         "info": {
@@ -100,9 +103,7 @@ def describe(plan: CollectionPlan) -> dict[str, Any]:
             "/reports": {"post": upload},
             "/status": {"get": _get("Where the collection is", "application/json", _STATUS)},
             "/healthz": {"get": _get("Whether reports can be kept", "text/plain")},
-            "/metrics": {
-                "get": _get("Counters for Prometheus", "text/plain", refusals=("401",)) | admin
-            },
+            "/metrics": {"get": metrics},
             "/openapi.json": {"get": _get("This", "application/json", {"type": "object"})},
             "/admin/close": {
                 "post": {

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from dpcov.collect.service.app import SETTINGS, from_environment
 from dpcov.collect.service.settings import Settings
 
-__all__ = ["PatientProtocol", "serve"]
+__all__ = ["PatientProtocol", "serve", "server_options"]
 
 _HEADERS_WITHIN = 15.0  # seconds
 _KEEP_ALIVE = 20
@@ -59,6 +59,22 @@ class PatientProtocol(HttpToolsProtocol):
             self._hang_up = None
 
 
+def server_options(settings: Settings, trusted_proxies: Sequence[str] = ()) -> dict[str, Any]:
+    """Return how uvicorn is to serve."""
+    return {
+        "http": PatientProtocol,
+        "ws": "none",
+        "access_log": False,
+        "server_header": False,
+        "log_level": "warning",
+        "limit_concurrency": settings.connections,
+        "timeout_keep_alive": _KEEP_ALIVE,
+        "timeout_graceful_shutdown": _LAST_WORDS,
+        "proxy_headers": bool(trusted_proxies),
+        "forwarded_allow_ips": list(trusted_proxies),
+    }
+
+
 def serve(
     settings: Settings,
     *,
@@ -68,21 +84,7 @@ def serve(
     trusted_proxies: Sequence[str] = (),
 ) -> None:
     """Serve a collection until a signal ends it."""
-    options: dict[str, Any] = {
-        "host": host,
-        "port": port,
-        "http": PatientProtocol,
-        "ws": "none",
-        "access_log": False,
-        "server_header": False,
-        "date_header": True,
-        "log_level": "warning",
-        "limit_concurrency": settings.connections,
-        "timeout_keep_alive": _KEEP_ALIVE,
-        "timeout_graceful_shutdown": _LAST_WORDS,
-        "proxy_headers": bool(trusted_proxies),
-        "forwarded_allow_ips": list(trusted_proxies),
-    }
+    options = server_options(settings, trusted_proxies) | {"host": host, "port": port}
     os.environ[SETTINGS] = settings.to_json()
     try:
         if workers == 1:
