@@ -39,6 +39,7 @@ _TABLES = (
 _SIGNATURE = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _END = b"\xff\xff"
 _BLOCK_BYTES = 1 << 24
+_FEW = 500  # reports that are sent as parameters
 
 
 class PostgresqlStore:
@@ -177,8 +178,15 @@ class PostgresqlStore:
 
     def _insert(self, connection: Any, run: Reports) -> int:
         """Insert the reports that are not there, and return how many these were."""
-        _copy_to_table(connection, run)
         # In the order of ids: two who insert the same ones wait for each other once.
+        if len(run) <= _FEW:
+            cursor = connection.execute(
+                "INSERT INTO dpcov_reports SELECT * FROM unnest(%b::bytea[], %b::bytea[]) "
+                "ON CONFLICT DO NOTHING",
+                (_rows(run.ids), _rows(run.payloads)),
+            )
+            return int(cursor.rowcount)
+        _copy_to_table(connection, run)
         cursor = connection.execute(
             "INSERT INTO dpcov_reports SELECT id, payload FROM dpcov_new ORDER BY id "
             "ON CONFLICT DO NOTHING"
@@ -215,9 +223,6 @@ class PostgresqlStore:
             try:
                 connection = self._connected(psycopg)
                 connection.execute(f"BEGIN {mode}")
-                # Whatever the server's settings are: a commit is on its disk when it returns.
-                connection.execute("SET LOCAL synchronous_commit = on")
-                connection.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}s'")
                 yield connection
                 connection.execute("COMMIT")
                 return
@@ -237,6 +242,9 @@ class PostgresqlStore:
                 connect_timeout=30,
                 application_name="dpcov collection",
             )
+            # Whatever the server's settings are: a commit is on its disk when it returns.
+            self._connection.execute("SET synchronous_commit = on")
+            self._connection.execute(f"SET lock_timeout = '{_PATIENCE}s'")
             if self._connection.execute("SHOW fsync").fetchone()[0] != "on":
                 raise CollectionError(
                     f"{self.name} does not write to its disk (fsync is off). A crash would lose "
@@ -305,6 +313,10 @@ def _read_rows(octets: bytes, size: int) -> Reports:
     if (rows[:, :6] != lengths).any() or (rows[:, 22:26] != _big_endian(size - 26, 4)).any():
         raise CollectionError("The database sent reports of another length: it was altered.")
     return Reports(rows[:, 6:22], rows[:, 26:])
+
+
+def _rows(table: npt.NDArray[np.uint8]) -> list[bytes]:
+    return [row.tobytes() for row in table]
 
 
 def _big_endian(value: int, size: int) -> npt.NDArray[np.uint8]:
