@@ -179,6 +179,15 @@ def test_a_refusal_is_told_in_words(person, status, said):
     assert person.run("document.querySelector('.send button').hidden")
 
 
+def test_a_refusal_is_in_view_after_a_reload(person):
+    person.begin().answer().make()
+    person.study.statuses = [410, 410]
+    person.send().hear("closed")
+    person.open().hear("closed")
+    top = person.run("document.querySelector('.sending').getBoundingClientRect().bottom")
+    assert 0 < top <= person.run("innerHeight")
+
+
 # What is not answered.
 
 

@@ -126,5 +126,9 @@ export class Flow {
     this.#send.textContent = state.kind === "waiting" ? "Try again now" : "Send my report";
     this.#send.disabled = state.kind === "sending";
     this.#send.hidden = state.kind === "refused";
+    // Who loads the page again is at its top.
+    if (state.kind === "waiting" || state.kind === "refused") {
+      this.#state.scrollIntoView({ block: "center" });
+    }
   }
 }

@@ -65,6 +65,8 @@ export class Sending {
   }
 
   #change(state: State): void {
+    const same = state.kind === "waiting" && this.#state.kind === "waiting";
+    if (same) return; // nobody wants to be told twice a minute
     this.#state = state;
     this.#show(state);
   }

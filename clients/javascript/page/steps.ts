@@ -49,6 +49,7 @@ function promiseBox(plan: Plan): HTMLElement {
       make("td", {}, shownShare(afterwards(guess, plan.epsilon))),
     ),
   );
+  const warning = words.warningOf(plan);
   return make(
     "section",
     { class: `promise ${strengthOf(plan.epsilon)}` },
@@ -74,6 +75,7 @@ function promiseBox(plan: Plan): HTMLElement {
       ),
       make("tbody", {}, ...rows),
     ),
+    warning ? paragraph(make("strong", {}, warning)) : null,
     make("p", { class: "soft" }, words.epsilonOf(plan)),
   );
 }

@@ -32,6 +32,15 @@ export function headingOfPromise({ epsilon }: Plan): string {
   return strengthOf(epsilon) === "weak" ? "A weak promise" : "What is promised to you";
 }
 
+/** What to think about before taking part, where the promise is weak; nothing where it is not. */
+export function warningOf({ epsilon }: Plan): string {
+  if (strengthOf(epsilon) !== "weak") return "";
+  return (
+    "Somebody may become almost sure of something about you. Take part only if you could live " +
+    "with that."
+  );
+}
+
 /** Where the numbers of the promise come from, for those who know the word. */
 export function epsilonOf({ epsilon }: Plan): string {
   return (
@@ -70,7 +79,7 @@ export function seedIn({ coin, epsilon }: Plan): string {
     `coin: with a chance of ${shownChance(chance)} it took a seed from those in whose direction ` +
     "your answers lie far out, otherwise one from the rest. Without a look at any answers, " +
     `${shownChance(plainShare(chance, epsilon))} of all seeds would be of the first kind. ` +
-    "Nobody can see how the coin fell, so the seed proves nothing and rules nothing out."
+    "Nobody can see how the coin fell. A likelihood is left, and it has a limit:"
   );
 }
 

@@ -144,6 +144,11 @@ test("the promise in words has the numbers of its epsilon", () => {
   assert.equal(words.togetherOf(0, PLAN), "");
 });
 
+test("a weak promise is called weak, and warns", () => {
+  assert.deepEqual([words.headingOfPromise({ epsilon: 5 }), words.warningOf(PLAN)], ["A weak promise", ""]);
+  assert.match(words.warningOf({ epsilon: 5 }), /almost sure/);
+});
+
 test("the share of seeds of the first kind is that of the mechanism", () => {
   const share = promise.plainShare(PLAN.coin / 2 ** 32, PLAN.epsilon);
   assert.ok(Math.abs(share - shareInside(PLAN.threshold)) < 1e-6);
