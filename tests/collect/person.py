@@ -26,7 +26,8 @@ class Person:
         self.run("globalThis.before = true")
         self.browser.events = []
         self.browser.call("Page.navigate", url=self.study.address)
-        self.until("!globalThis.before && document.querySelector('h2, .alarm') !== null")
+        self.until("!globalThis.before && document.readyState === 'complete'")
+        self.until("document.querySelector('h2, .alarm') !== null")
         return self
 
     def click(self, selector):
