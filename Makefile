@@ -70,7 +70,7 @@ test-js: $(READY)
 	@if node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm >/dev/null; then \
 		cd clients/javascript; \
 		npm ci --silent || { echo "The client for browsers was not tried: its tools cannot be installed here."; exit 0; }; \
-		npm test --silent && cd ../.. && $(BIN)/python -m pytest tests/clients; \
+		npm test --silent && cd ../.. && $(BIN)/python -m pytest tests/clients tests/collect/test_page.py tests/collect/test_page_access.py; \
 	else \
 		echo "The client for browsers was not tried: there is no node 20 or newer with npm here."; \
 	fi

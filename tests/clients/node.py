@@ -23,6 +23,19 @@ def make_reports(plan, rows, count, **options):
     return _run("make_reports.js", asked)
 
 
+def answer_many(plan_path, lines, *, answers=False):
+    """Return the reports of many people, one JSON value each: a row, or answers to questions."""
+    flags = ["--answers"] if answers else []
+    made = subprocess.run(
+        [NODE, str(CLIENT / "test" / "answer_many.js"), str(plan_path), *flags],
+        input="".join(json.dumps(line) + "\n" for line in lines).encode(),
+        capture_output=True,
+        check=True,
+        timeout=300,
+    )
+    return made.stdout
+
+
 def read_plans(texts):
     """Return the ids of the texts that the client reads as plans, None for the others."""
     return json.loads(_run("read_plans.js", texts))

@@ -7,10 +7,13 @@ import random
 import numpy as np
 import pytest
 
-from clients.node import MISSING, make_reports, read_plans
+from clients.node import MISSING, answer_many, make_reports, read_plans
+from collect.plan_texts import STUDY, plan_text, sleep_plan
 from dpcov import local
 from dpcov.errors import CollectionPlanError
+from dpcov.local.cap import in_cap, lift_rows
 from dpcov.local.plan_json import canonical_form
+from dpcov.local.randomizer import _one_row, _whole_rows
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
@@ -140,3 +143,34 @@ def test_python_and_the_client_read_the_same_plans():
     assert read_plans(tried) == expected
     assert sum(found is not None for found in expected) > 50
     assert expected.count(None) > 300
+
+
+def test_many_people_answer_each_with_a_device_of_their_own(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(PLAN.to_json(), encoding="utf-8")
+    rows = [*ROWS, dict(zip(PLAN.columns, ROWS[0], strict=True))]
+    reports = np.frombuffer(answer_many(path, rows), np.uint8).reshape(len(rows), -1)
+    collector = local.Collector(PLAN, idempotent=True)
+    collector.add_many(reports)
+    assert collector.n_reports == len(rows)
+    assert len({row[18:].tobytes() for row in reports}) == len(rows)
+
+
+def test_answers_become_the_row_that_the_page_makes_of_them(tmp_path):
+    # At epsilon = 20 a seed is in the cap of its row but for one in a million.
+    facts = {"center": [40.0, 3.0, 0.5, 0.5], "scale": [8.0, 0.8, 0.2, 0.2], "row_norm": 4.0}
+    plan = sleep_plan(epsilon=20.0, **facts)
+    path = tmp_path / "plan.json"
+    path.write_text(plan_text(plan, STUDY), encoding="utf-8")
+    answers = {("41", "often", "yes"): [41, 4, 1, 0], ("20", None, "formerly"): [20, None, 0, 1]}
+    data = answer_many(path, [given for given in answers for _ in range(20)], answers=True)
+    seeds = np.frombuffer(data, np.uint8).reshape(40, -1)[:, 34:]
+    units = [
+        lift_rows(_whole_rows(_one_row(row, plan), plan), plan.bits) for row in answers.values()
+    ]
+
+    def share(seeds, unit):
+        return in_cap(seeds, unit, plan.cap.threshold).mean()
+
+    assert [share(seeds[:20], units[0]), share(seeds[20:], units[1])] == [1.0, 1.0]
+    assert share(seeds[:20], units[1]) < 0.9  # another row would show

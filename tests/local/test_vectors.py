@@ -81,6 +81,26 @@ def test_a_plan_has_its_published_id(vector):
     assert plan.to_json() == vector["json"]
 
 
+def canonical(value):
+    """Write the form behind an id as docs/local.md has it, from the text of a plan."""
+    if isinstance(value, dict):
+        parts = (f"{canonical(key)}:{canonical(value[key])}" for key in sorted(value))
+        return "{" + ",".join(parts) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    if isinstance(value, float):
+        return f'"{struct.unpack(">Q", struct.pack(">d", value + 0.0))[0]:016x}"'
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("vector", VECTORS["plans"] + VECTORS["studies"], ids=lambda v: v["id"][:8])
+def test_another_implementation_finds_the_ids_of_plans(vector):
+    facts = json.loads(vector["json"])
+    stated = facts.pop("id")
+    assert canonical(facts) == vector["canonical"]
+    assert hashlib.sha256(vector["canonical"].encode()).hexdigest() == stated == vector["id"]
+
+
 def test_a_decision_does_not_depend_on_who_computes_it():
     small = [v for v in VECTORS["decisions"] if v["n_columns"] < 100]
     assert small

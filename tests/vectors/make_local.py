@@ -9,6 +9,7 @@ code with dpcov.
 import hashlib
 import json
 import math
+import struct
 from pathlib import Path
 
 import mpmath
@@ -67,6 +68,94 @@ def plan_vectors():
             "canonical": canonical_form(_facts(plan)).decode(),
             "id": plan.id,
         }
+
+
+STUDIES = (
+    {
+        "title": "Sleep and work",
+        "about": "Who asks, and why.\n\nA second paragraph: what you agree to.",
+        "contact": "study@example.org",
+        "minimum": 1000,
+        "count_is_public": True,
+        "questions": [
+            {
+                "kind": "number",
+                "text": "How old are you?",
+                "column": "age",
+                "low": 18,
+                "high": 110,
+                "step": 1,
+                "unit": "years",
+            },
+            {
+                "kind": "scale",
+                "text": "How often do you sleep badly?",
+                "column": "bad_sleep",
+                "points": ["never", "seldom", "sometimes", "often", "always"],
+            },
+            {
+                "kind": "choice",
+                "text": "Do you smoke?",
+                "choices": [
+                    {"label": "no", "column": None},
+                    {"label": "yes", "column": "smokes"},
+                    {"label": "formerly", "column": "smoked"},
+                ],
+            },
+        ],
+    },
+    {
+        "title": 'Größe \u2028 "☃" \\ 😀',
+        "about": "",
+        "contact": "",
+        "minimum": 0,
+        "count_is_public": False,
+        "questions": [
+            # Reals as they are written: 1000.0 is not 1000.
+            {
+                "kind": "number",
+                "text": "Δ?",
+                "column": "Δ",
+                "low": -0.5,
+                "high": 1000.0,
+                "step": 0.25,
+                "unit": "",
+            }
+        ],
+    },
+)
+
+
+def columns_of(question):
+    if question["kind"] == "choice":
+        return [choice["column"] for choice in question["choices"] if choice["column"] is not None]
+    return [question["column"]]
+
+
+def study_vectors():
+    """Plans with a study: canonical form and id by hand, from the text that is published."""
+    for study in STUDIES:
+        columns = [name for question in study["questions"] for name in columns_of(question)]
+        plan = local.CollectionPlan(columns=columns, row_norm=2.0, epsilon=2.0)
+        facts = json.loads(plan.to_json()) | {"study": study}
+        del facts["id"]
+        canonical = json.dumps(
+            with_patterns(facts), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+        )
+        facts["id"] = hashlib.sha256(canonical.encode()).hexdigest()
+        text = json.dumps(facts, ensure_ascii=False, indent=1)
+        yield {"json": text, "canonical": canonical, "id": facts["id"]}
+
+
+def with_patterns(value):
+    """Return a value of JSON with each real as the hexadecimal digits of its pattern."""
+    if isinstance(value, float):
+        return struct.pack(">d", value + 0.0).hex()
+    if isinstance(value, list):
+        return [with_patterns(part) for part in value]
+    if isinstance(value, dict):
+        return {key: with_patterns(part) for key, part in value.items()}
+    return value
 
 
 def decisions():
@@ -226,6 +315,7 @@ def main():
         "threshold": 1.2548828125,
         "expansions": list(expansions()),
         "plans": list(plan_vectors()),
+        "studies": list(study_vectors()),
         "decisions": list(decisions()),
         "packings": list(packings()),
         "normals": list(normals()),

@@ -20,12 +20,9 @@ export interface Column {
 
 const FORMAT = "dpcov collection plan";
 const VERSION = 2n;
-const KEYS =
-  "columns constants delta epsilon format id mechanism missing row_norm version".split(" ");
-const DEEPEST = 3; // a plan, its columns, one of them
+const DEEPEST = 6; // a plan, its study, questions, one of them, its choices, one of them
 const LEAST_POSITIVE = 5e-324;
 const MOST_EPSILON = 20;
-const WRONG_PARTS = "It has missing or unknown parts, or parts of the wrong kind.";
 
 type Facts = Map<string, Json>;
 
@@ -40,6 +37,8 @@ export interface Plan {
   readonly epsilon: number;
   /** Whether a missing cell is read as the column's center, or the row is refused. */
   readonly missing: "center" | "refuse";
+  /** What a page asks and says, as it stands in the text, frozen; null if there is none. */
+  readonly study: unknown;
   /** How far out a seed must lie to be in the cap of a row. */
   readonly threshold: number;
   /** The probability to send a seed of the cap, times 2^32. */
@@ -64,27 +63,38 @@ export function checkPlan(plan: Plan): void {
  */
 export async function readPlan(text: string): Promise<Plan> {
   const facts = parse(text);
+  const stated = facts.get("id");
+  facts.delete("id");
   const checked = check(facts);
-  const id = await digest(canonicalForm(checked));
-  if (facts.get("id") !== id) refuse("Its id is not that of its contents.");
-  const plan = Object.freeze({ ...checked, id, tries: steadyTries(checked.threshold) });
+  const id = await digest(canonicalForm(facts));
+  if (stated !== id) refuse("Its id is not that of its contents.");
+  const plan = Object.freeze({
+    ...checked,
+    id,
+    // Read again in a plain form, now that the strict reading has found one meaning in it.
+    study: JSON.parse(text, (_, value) => Object.freeze(value)).study ?? null,
+    tries: steadyTries(checked.threshold),
+  });
   plansThatWereRead.add(plan);
   return plan;
 }
 
-/** The text that the id is the digest of: sorted keys, no spaces, numbers as their patterns. */
-export function canonicalForm(plan: Omit<Plan, "tries" | "id">): string {
-  const real = (x: number) => `"${pattern(x)}"`;
-  const columns = plan.columns.map(
-    ({ name, center, scale }) =>
-      `{"center":${real(center)},"name":${JSON.stringify(name)},"scale":${real(scale)}}`,
-  );
-  return (
-    `{"columns":[${columns.join()}],` +
-    `"constants":{"coin":${plan.coin},"threshold":${real(plan.threshold)}},` +
-    `"delta":null,"epsilon":${real(plan.epsilon)},"format":"${FORMAT}","mechanism":"cap",` +
-    `"missing":"${plan.missing}","row_norm":${real(plan.rowNorm)},"version":${VERSION}}`
-  );
+/**
+ * The text that the id is the digest of: sorted keys, no spaces, reals as their patterns.
+ *
+ * Of facts that were checked: reals that may be written as integers are numbers by then.
+ */
+export function canonicalForm(value: Json): string {
+  if (value instanceof Map) {
+    const keys = [...value.keys()].sort();
+    return `{${keys.map((key) => `${canonicalForm(key)}:${canonicalForm(value.get(key)!)}`)}}`;
+  }
+  if (Array.isArray(value)) return `[${value.map(canonicalForm)}]`;
+  if (typeof value === "bigint") return `${value}`;
+  // Adding zero turns −0 into 0: one number, one id.
+  if (typeof value === "number") return isFinite(value) ? `"${pattern(value + 0)}"` : wrongParts();
+  // A half of a surrogate pair is no Unicode, and no other language could write it.
+  return /\p{Cs}/u.test(`${value}`) ? wrongParts() : JSON.stringify(value);
 }
 
 async function digest(text: string): Promise<string> {
@@ -114,30 +124,37 @@ function parse(text: unknown): Facts {
   if (typeof version === "bigint" && version > VERSION) {
     throw new PlanError(`The plan has a later version than ${VERSION}; load a newer client.`);
   }
-  if (version !== VERSION) refuse(WRONG_PARTS);
-  return withKeys(facts, KEYS);
+  if (version !== VERSION) wrongParts();
+  const study = facts.get("study") instanceof Map ? "study," : "";
+  return withKeys(
+    facts,
+    `columns,constants,delta,epsilon,format,id,mechanism,missing,row_norm,${study}version`,
+  );
 }
 
-function check(facts: Facts): Omit<Plan, "tries" | "id"> {
+/** Check the facts of a plan, and make numbers of reals that are written as integers. */
+export function check(facts: Facts): Omit<Plan, "tries" | "id" | "study"> {
   if (facts.get("mechanism") !== "cap" || facts.get("delta") !== null) {
     refuse("This client answers plans with a pure promise alone: mechanism cap, without delta.");
   }
   const missing = facts.get("missing");
-  if (missing !== "center" && missing !== "refuse") return refuse(WRONG_PARTS);
+  if (missing !== "center" && missing !== "refuse") return wrongParts();
   const listed = facts.get("columns");
   const columns = Object.freeze(Array.isArray(listed) ? listed.map(column) : []);
   const names = new Set(columns.map(({ name }) => name));
   if (!names.size || names.size < columns.length || names.size > MOST_COLUMNS) {
     refuse(`columns must be 1 to ${MOST_COLUMNS} names that differ.`);
   }
-  const rowNorm = number("row_norm", facts, 1e-20, 1e20);
-  const epsilon = number("epsilon", facts, LEAST_POSITIVE, MOST_EPSILON);
-  const constants = withKeys(facts.get("constants"), ["coin", "threshold"]);
-  const threshold = number("threshold", constants, 0.5, 3);
-  const coin = number("coin", constants, 1, COIN - 1);
-  if (typeof constants.get("coin") !== "bigint") refuse(WRONG_PARTS);
+  const rowNorm = real("row_norm", facts, 1e-20, 1e20);
+  const epsilon = real("epsilon", facts, LEAST_POSITIVE, MOST_EPSILON);
+  const constants = withKeys(facts.get("constants"), "coin,threshold");
+  const threshold = real("threshold", constants, 0.5, 3);
+  const whole = constants.get("coin");
+  const coin = Number(whole);
+  if (typeof whole !== "bigint") wrongParts();
   if (
-    !(coin / COIN > shareInside(threshold)) ||
+    !(coin > COIN * shareInside(threshold)) ||
+    coin >= COIN ||
     !(capEpsilon(threshold, coin, columns.length) <= epsilon)
   ) {
     refuse("The constants of the plan do not pay for its promise.");
@@ -146,29 +163,33 @@ function check(facts: Facts): Omit<Plan, "tries" | "id"> {
 }
 
 function column(value: Json): Column {
-  const facts = withKeys(value, ["center", "name", "scale"]);
+  const facts = withKeys(value, "center,name,scale");
   const name = facts.get("name");
-  // A half of a surrogate pair is no Unicode, and no other language could write it.
-  if (typeof name !== "string" || /\p{Cs}/u.test(name)) return refuse(WRONG_PARTS);
+  if (typeof name !== "string") return wrongParts();
   return Object.freeze({
     name,
-    // Adding zero turns −0 into 0: one number, one id.
-    center: number("center", facts, -1e100, 1e100) + 0,
-    scale: number("scale", facts, 1e-100, 1e100),
+    center: real("center", facts, -1e100, 1e100),
+    scale: real("scale", facts, 1e-100, 1e100),
   });
 }
 
-function withKeys(value: Json | undefined, keys: string[]): Facts {
-  if (!(value instanceof Map) || [...value.keys()].sort().join() !== keys.join()) {
-    return refuse(WRONG_PARTS);
-  }
-  return value;
+function withKeys(value: Json | undefined, keys: string): Facts {
+  return value instanceof Map && [...value.keys()].sort().join() === keys
+    ? value
+    : wrongParts();
 }
 
-function number(name: string, facts: Facts, low: number, high: number): number {
+/** Return a number within bounds, and note it as one: 2 and 2.0 are the same real. */
+function real(name: string, facts: Facts, low: number, high: number): number {
   const value = facts.get(name);
-  const x = typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
+  // Adding zero turns −0 into 0: one number, one id.
+  const x = typeof value === "number" || typeof value === "bigint" ? Number(value) + 0 : NaN;
+  facts.set(name, x);
   return x >= low && x <= high ? x : refuse(`${name} must be a number in [${low}, ${high}].`);
+}
+
+function wrongParts(): never {
+  refuse("It has missing or unknown parts, or parts of the wrong kind.");
 }
 
 function refuse(problem: string): never {

@@ -7,22 +7,58 @@ import { test } from "node:test";
 import { BudgetError, DpcovError, PlanError, readPlan } from "../dist/dpcov.js";
 import { readJson } from "../build/json.js";
 import { capEpsilon, COIN, shareInside, steadyTries } from "../build/payment.js";
-import { canonicalForm } from "../build/plan.js";
+import { canonicalForm, check } from "../build/plan.js";
 import { planText, VECTORS } from "./vectors.js";
 
 const CAPS = VECTORS.plans.filter(({ json }) => JSON.parse(json).mechanism === "cap");
 const GAUSSIAN = VECTORS.plans.find(({ json }) => JSON.parse(json).mechanism === "gaussian");
 const TEXT = planText();
 
-for (const { json, canonical, id } of CAPS) {
+for (const { json, canonical, id } of [...CAPS, ...VECTORS.studies]) {
   test(`plan ${id.slice(0, 8)} has Python's id and canonical form`, async () => {
     const plan = await readPlan(json);
     assert.equal(plan.id, id);
-    assert.equal(canonicalForm(plan), canonical);
+    const read = readJson(json, 6);
+    read.delete("id");
+    check(read);
+    assert.equal(canonicalForm(read), canonical);
     const facts = JSON.parse(json);
     assert.deepEqual(plan.columns, facts.columns.map((c) => ({ ...c, center: c.center + 0 })));
-    assert.deepEqual([plan.rowNorm, plan.epsilon, plan.missing],
-      [facts.row_norm, facts.epsilon, facts.missing]);
+    assert.deepEqual([plan.rowNorm, plan.epsilon, plan.missing, plan.study],
+      [facts.row_norm, facts.epsilon, facts.missing, facts.study ?? null]);
+  });
+}
+
+const STUDY = VECTORS.studies[0].json;
+
+test("a study cannot be changed", async () => {
+  const { study } = await readPlan(STUDY);
+  const [, { points }, { choices }] = study.questions;
+  for (const value of [study, study.questions, points, choices, choices[0]]) {
+    assert.ok(Object.isFrozen(value));
+  }
+});
+
+test("a number of a study is an integer or a real as it is written", async () => {
+  const [, other] = VECTORS.studies;
+  await readPlan(other.json.replace("1000.0", "1e3"));
+  await assert.rejects(readPlan(other.json.replace("1000.0", "1000")), /id is not that/);
+  await assert.rejects(readPlan(STUDY.replace('"low": 18', '"low": 18.0')), /id is not that/);
+});
+
+const wrongStudies = {
+  "another word": STUDY.replace("seldom", "rarely"),
+  "a null study": TEXT.replace("{", '{"study":null,'),
+  "a study that is a text": TEXT.replace("{", '{"study":"x",'),
+  "an infinite number": STUDY.replace('"low": 18', '"low": 1e999'),
+  "half a surrogate pair": STUDY.replace("seldom", "\\ud800"),
+  "a key that stands twice": STUDY.replace('"low": 18', '"low": 18, "low": 18'),
+  "seven levels": STUDY.replace('"label": "no"', '"label": []'),
+};
+for (const [name, text] of Object.entries(wrongStudies)) {
+  test(`a study with ${name} is refused`, async () => {
+    assert.ok(text !== TEXT && text !== STUDY);
+    await assert.rejects(readPlan(text), PlanError);
   });
 }
 

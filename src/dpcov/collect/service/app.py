@@ -43,6 +43,7 @@ _STATIC = {
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/dpcov.js": ("dpcov.js", "text/javascript; charset=utf-8"),
+    "/page.svg": ("page.svg", "image/svg+xml"),
 }
 
 Handler = Callable[[Request], Awaitable[Response]]
