@@ -74,7 +74,7 @@ def test_the_library_finds_the_published_words_and_integers(vector):
     assert expansion.expand_integers(seed, size)[0].tolist() == vector["integers"]
 
 
-@pytest.mark.parametrize("vector", VECTORS["plans"], ids=lambda v: v["id"][:8])
+@pytest.mark.parametrize("vector", VECTORS["plans"] + VECTORS["studies"], ids=lambda v: v["id"][:8])
 def test_a_plan_has_its_published_id(vector):
     plan = local.CollectionPlan.from_json(vector["json"])
     assert plan.id == vector["id"] == hashlib.sha256(vector["canonical"].encode()).hexdigest()
@@ -177,7 +177,7 @@ def test_a_row_becomes_its_published_integers():
         plan = local.CollectionPlan.from_json(vector["plan"])
         whole = _whole_rows(_one_row(vector["row"], plan), plan)
         assert whole[0].tolist() == vector["whole"]
-        assert lift_rows(whole, plan.bits)[0].tolist() == vector["unit"]
+        assert lift_rows(whole, plan.bits, mean=plan.mean)[0].tolist() == vector["unit"]
 
 
 def test_constants_cost_what_is_published():
@@ -201,7 +201,11 @@ def test_another_implementation_makes_the_published_reports():
         ]
         length = max(1.0, sum(cell**2 for cell in row) ** 0.5 / plan["row_norm"])
         unit = [int(cell / length / plan["row_norm"] * 2**24) / 2**24 for cell in row]
-        unit.append((1 - sum(cell**2 for cell in unit)) ** 0.5)
+        rest = (1 - sum(cell**2 for cell in unit)) ** 0.5
+        if plan.get("mean"):  # a constant cell, and all of it shorter
+            unit = [cell / 1.0625**0.5 for cell in [*unit, 0.25, rest]]
+        else:
+            unit.append(rest)
         inside = vector["toss"] < constants["coin"]
         for place in range(10_000):
             seed = hashlib.sha256(f"{vector['seeds']} {place}".encode()).digest()[:16]

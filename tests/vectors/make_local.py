@@ -105,10 +105,10 @@ STUDIES = (
         ],
     },
     {
-        "title": 'Größe \u2028 "☃" \\ 😀',
+        "title": 'Größe "☃" \\ 😀',
         "about": "",
         "contact": "",
-        "minimum": 0,
+        "minimum": 1,
         "count_is_public": False,
         "questions": [
             # Reals as they are written: 1000.0 is not 1000.
@@ -222,6 +222,9 @@ def rows():
         ([None, None, None], {}),
         (far, {"center": None, "scale": None}),
         ([0.1] * 100, {"center": None, "scale": None, "row_norm": 0.3}),
+        ([1.6, 0.1, -1999.5], {"mean": True}),
+        ([2.9, 9.0, 100.0], {"mean": True}),
+        ([None, None, None], {"mean": True}),
     ):
         plan = local.CollectionPlan(
             columns=[f"x{i}" for i in range(len(row))], epsilon=1.0, **{**facts, **changes}
@@ -231,7 +234,7 @@ def rows():
             "plan": plan.to_json(),
             "row": row,
             "whole": whole[0].astype(int).tolist(),
-            "unit": lift_rows(whole, plan.bits)[0].tolist(),
+            "unit": lift_rows(whole, plan.bits, mean=plan.mean)[0].tolist(),
         }
 
 
@@ -275,14 +278,20 @@ class ListedWords:
 
 
 def reports():
-    plan = local.CollectionPlan(
-        columns=["a", "b", "c"], row_norm=1.5, epsilon=2.0, center=[0.0, 1.0, 2.0]
-    )
+    for mean in (False, True):
+        plan = local.CollectionPlan(
+            columns=["a", "b", "c"], row_norm=1.5, epsilon=2.0, center=[0.0, 1.0, 2.0], mean=mean
+        )
+        yield from reports_of(plan)
+
+
+def reports_of(plan):
     report_id = hashlib.sha256(b"report id").digest()[:16]
     tosses = (0, plan.cap.coin - 1, plan.cap.coin, 2**32 - 1)
     for row in ([0.4, 1.2, 1.1], [None, -50.0, 2.0], [0.0, 1.0, 2.0]):
         for name, toss in enumerate(tosses):
-            unit = lift_rows(_whole_rows(_one_row(row, plan), plan), plan.bits)[0]
+            whole = _whole_rows(_one_row(row, plan), plan)
+            unit = lift_rows(whole, plan.bits, mean=plan.mean)[0]
             seed = draw_seed(unit, plan.cap, ListedWords(toss, name))
             ids = np.frombuffer(report_id, np.uint8)[None]
             report = encode_reports(plan, ids, seed[None], simulated=False)

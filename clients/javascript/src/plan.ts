@@ -37,6 +37,8 @@ export interface Plan {
   readonly epsilon: number;
   /** Whether a missing cell is read as the column's center, or the row is refused. */
   readonly missing: "center" | "refuse";
+  /** Whether reports hold the mean, by a constant cell. */
+  readonly mean: boolean;
   /** What a page asks and says, as it stands in the text, frozen; null if there is none. */
   readonly study: unknown;
   /** How far out a seed must lie to be in the cap of a row. */
@@ -125,17 +127,18 @@ function parse(text: unknown): Facts {
     throw new PlanError(`The plan has a later version than ${VERSION}; load a newer client.`);
   }
   if (version !== VERSION) wrongParts();
+  const mean = facts.get("mean") === true ? "mean," : "";
   const study = facts.get("study") instanceof Map ? "study," : "";
   return withKeys(
     facts,
-    `columns,constants,delta,epsilon,format,id,mechanism,missing,row_norm,${study}version`,
+    `columns,constants,delta,epsilon,format,id,${mean}mechanism,missing,row_norm,${study}version`,
   );
 }
 
 /** Check the facts of a plan, and make numbers of reals that are written as integers. */
 export function check(facts: Facts): Omit<Plan, "tries" | "id" | "study"> {
   if (facts.get("mechanism") !== "cap" || facts.get("delta") !== null) {
-    refuse("This client answers plans with a pure promise alone: mechanism cap, without delta.");
+    refuse("This client answers plans with a pure promise alone.");
   }
   const missing = facts.get("missing");
   if (missing !== "center" && missing !== "refuse") return wrongParts();
@@ -145,6 +148,7 @@ export function check(facts: Facts): Omit<Plan, "tries" | "id" | "study"> {
   if (!names.size || names.size < columns.length || names.size > MOST_COLUMNS) {
     refuse(`columns must be 1 to ${MOST_COLUMNS} names that differ.`);
   }
+  const mean = facts.has("mean");
   const rowNorm = real("row_norm", facts, 1e-20, 1e20);
   const epsilon = real("epsilon", facts, LEAST_POSITIVE, MOST_EPSILON);
   const constants = withKeys(facts.get("constants"), "coin,threshold");
@@ -155,11 +159,11 @@ export function check(facts: Facts): Omit<Plan, "tries" | "id" | "study"> {
   if (
     !(coin > COIN * shareInside(threshold)) ||
     coin >= COIN ||
-    !(capEpsilon(threshold, coin, columns.length) <= epsilon)
+    !(capEpsilon(threshold, coin, columns.length + +mean) <= epsilon)
   ) {
     refuse("The constants of the plan do not pay for its promise.");
   }
-  return { columns, rowNorm, epsilon, missing, threshold, coin };
+  return { columns, rowNorm, epsilon, missing, mean, threshold, coin };
 }
 
 function column(value: Json): Column {

@@ -44,7 +44,7 @@ export interface ReportFacts {
  */
 export async function makeReport(row: Row, plan: Plan): Promise<Uint8Array> {
   checkPlan(plan);
-  return reportOf(lift(quantize(cellsOf(row, plan), plan)), plan, plan, systemRandom, false);
+  return reportOf(lift(quantize(cellsOf(row, plan), plan), plan.mean), plan, plan, systemRandom, false);
 }
 
 /** Make a report from a unit vector, for `makeReport` and for simulations. */

@@ -76,13 +76,12 @@ function shorten(whole: Float64Array, squared: number): Float64Array {
 }
 
 /**
- * Return the unit vector of a whole row, with one coordinate more.
+ * Return the unit vector of a whole row, with one coordinate more, or two for the mean.
  *
  * Claim P14: the squared norm is an integer below 2^53, the last coordinate one rounded root.
  */
-export function lift(whole: Float64Array): Float64Array {
-  const unit = new Float64Array(whole.length + 1);
-  unit.set(whole);
-  unit[whole.length] = Math.sqrt(MOST * MOST - squaredNorm(whole));
-  return unit.map((x) => x / MOST);
+export function lift(whole: Float64Array, mean = false): Float64Array {
+  const rest = Math.sqrt(MOST * MOST - squaredNorm(whole));
+  const norm = Math.sqrt(mean ? 1.0625 : 1); // the constant is a quarter of the others
+  return Float64Array.from([...whole, ...(mean ? [MOST / 4] : []), rest], (x) => x / MOST / norm);
 }

@@ -43,7 +43,7 @@ async function simulated() {
   const plan = await internal.readPlan(text);
   const cap = (bugs[bug] ?? bugs[""])(plan);
   const random = bug === "reuse" ? reusing(streamOf(seed)) : streamOf(seed);
-  const units = rows.map((row) => lift(quantize(cellsOf(row, plan), plan)));
+  const units = rows.map((row) => lift(quantize(cellsOf(row, plan), plan), plan.mean));
   return (i) => reportOf(units[i % units.length], plan, cap, random, true);
 }
 

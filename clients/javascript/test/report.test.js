@@ -19,14 +19,14 @@ test("rows become Python's integers and unit vectors", async () => {
     const plan = await readPlan(text);
     const found = quantize(cellsOf(row, plan), plan);
     assert.deepEqual([...found].map((x) => x + 0), whole);
-    assert.deepEqual([...lift(found)].map((x) => x + 0), unit.map((x) => x + 0));
+    assert.deepEqual([...lift(found, plan.mean)].map((x) => x + 0), unit.map((x) => x + 0));
   }
 });
 
 test("the same draws make Python's reports", async () => {
   for (const vector of VECTORS.reports) {
     const plan = await internal.readPlan(vector.plan);
-    const unit = lift(quantize(cellsOf(vector.row, plan), plan));
+    const unit = lift(quantize(cellsOf(vector.row, plan), plan), plan.mean);
     const report = await reportOf(unit, plan, plan, listedRandom(vector), false);
     assert.equal(hexOf(report), vector.report);
   }

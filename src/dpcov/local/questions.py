@@ -238,7 +238,7 @@ def _plain(name: str, value: object) -> float:
     """Return an int or a float as it was written: they have different ids."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ParameterError(f"{name} of a question must be a number.")
-    number = int(value) if isinstance(value, int | np.integer) else float(value)
+    number = int(value) if isinstance(value, int | np.integer) else float(value) + 0.0  # not −0.0
     if not abs(number) <= _LARGEST:
         raise ParameterError(f"{name} of a question must be a number within ±1e15.")
     return number
