@@ -13,5 +13,6 @@ from dpcov.local.collector import Collector
 from dpcov.local.device import Device
 from dpcov.local.plan import CollectionPlan
 from dpcov.local.randomizer import randomize, simulate_reports
+from dpcov.local.shuffled import ShuffledDP
 
-__all__ = ["CollectionPlan", "Collector", "Device", "randomize", "simulate_reports"]
+__all__ = ["CollectionPlan", "Collector", "Device", "ShuffledDP", "randomize", "simulate_reports"]
