@@ -1,6 +1,7 @@
 """Claim P50 for plans: the second promise of reports, and what it rests on."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dpcov.privacy import (
     cap_variation,
     gaussian_delta,
     gaussian_epsilon,
+    shuffled_delta,
     shuffled_epsilon,
 )
 from wiring.planting import plant
@@ -143,6 +145,34 @@ def test_the_distance_pays_for_the_generator_and_floating_point():
         more = cap_variation(cap, n_columns=2**16) - (cap.probability - cap.inside)
         high = cap.probability / cap.inside
         assert 4 * high * 1e-11 < more < 4 * high * 1e-8
+
+
+def circle(seeds, size):
+    """A toy generator: the first byte of a seed is an angle."""
+    assert size == 2
+    angle = 2 * np.pi * (seeds[:, 0] + 0.5) / 256
+    return 2.0 * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+@pytest.mark.claim("P50")
+def test_two_shuffled_seeds_of_a_toy_generator_tell_no_more_than_the_bound(monkeypatch):
+    monkeypatch.setattr(device, "expand_normals", circle)
+    seeds = np.zeros((256, 16), np.uint8)
+    seeds[:, 0] = np.arange(256)
+    angles = 2 * np.pi * np.array([0, 20, 45, 64, 100]) / 256
+    units = np.column_stack([np.cos(angles), np.sin(angles)])
+    inside = np.array([device.in_cap(seeds, unit[None], 1.6) for unit in units])
+    assert len(set(inside.sum(axis=1))) == 1  # every cap has the same number of seeds
+    laws = np.where(inside, math.e, 1.0)
+    laws /= laws.sum(axis=1, keepdims=True)
+    variation = max(np.abs(laws - law).sum(axis=1).max() / 2 for law in laws)
+    for epsilon in (0.0, 0.2, 0.6, 0.9):
+        worst = 0.0
+        for x, y, z in product(laws, repeat=3):
+            first, second = (np.outer(law, z) + np.outer(z, law) for law in (x, y))
+            worst = max(worst, np.maximum(0, first - math.exp(epsilon) * second).sum() / 2)
+        bound = shuffled_delta(epsilon=epsilon, local_epsilon=1.0, n_people=2, variation=variation)
+        assert worst <= bound * (1 + 1e-12) <= 4 * worst
 
 
 # --- Sums of Gaussian reports ----------------------------------------------------------------

@@ -17,6 +17,7 @@ from dpcov.errors import ParameterError
 from dpcov.privacy import (
     calibrate_cap,
     cap_variation,
+    fair_walk,
     shuffled_delta,
     shuffled_epsilon,
     shuffling,
@@ -190,6 +191,44 @@ def test_the_bound_is_above_the_sum_of_four_values_and_close_to_it():
     assert min(ratios) >= 1
     assert max(ratios) < 1.3
     assert np.median(ratios) < 1.03
+
+
+def delta_by_transform(ratio, steps_per_one, n_people, share):
+    """Return δ(ε) of the law of four values when all of them are multiples of 1/steps_per_one.
+
+    Here e^ε = 1 + 1/steps_per_one, and the variation is `share` of the most.
+    """
+    factor, chance = 1 + 1 / steps_per_one, share / (ratio + 1)
+    values = np.array([ratio - factor, 1 - ratio * factor, -ratio * (factor - 1), 0.0])
+    chances = np.array([chance, chance, (1 - share) / ratio, 0.0])
+    chances[3] = 1 - chances.sum()
+    places = np.rint(values * steps_per_one).astype(int)
+    reach = n_people * abs(chances @ places) + 12 * math.sqrt(n_people * (chances @ places**2))
+    law = np.zeros(1 << math.ceil(math.log2(2 * reach)))
+    np.add.at(law, places, chances)
+    total = np.fft.irfft(np.fft.rfft(law) ** n_people, len(law))[: len(law) // 2]
+    return float(np.arange(len(total)) @ total) / steps_per_one / n_people
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize(
+    ("ratio", "steps_per_one", "n_people", "share"),
+    [(3, 40, 10_000, 0.5), (3, 200, 100_000, 0.4), (8, 60, 100_000, 0.7), (3, 200, 100_000, 1.0)],
+)
+@pytest.mark.parametrize("exact", [True, False], ids=["walks", "normal"])
+def test_the_bound_for_many_people_is_above_the_sum_by_transforms_and_close_to_it(
+    monkeypatch, ratio, steps_per_one, n_people, share, exact
+):
+    if not exact:
+        monkeypatch.setattr(fair_walk, "_EXACT_STEPS", 0)
+    bound = shuffled_delta(
+        epsilon=math.log1p(1 / steps_per_one),
+        local_epsilon=math.log(ratio),
+        n_people=n_people,
+        variation=share * (ratio - 1) / (ratio + 1),
+    )
+    truth = delta_by_transform(ratio, steps_per_one, n_people, share)
+    assert truth <= bound <= truth * (1.01 if exact else 1.2)
 
 
 @pytest.mark.claim("P50")

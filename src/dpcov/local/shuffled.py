@@ -108,7 +108,7 @@ def promise_of_shuffled(
     plan: CollectionPlan, n_people: int, *, delta: float, honest: float
 ) -> ShuffledDP:
     """Return the second promise of a plan; see `CollectionPlan.shuffled`."""
-    n_people = check_count("n_people", n_people, low=1)
+    n_people = check_count("n_people", n_people, low=1, high=10**15)
     delta = check_number("delta", delta, low=_LEAST_DELTA, high=1.0, open_low=False)
     honest = check_number("honest", honest, low=0.0, high=1.0, open_high=False)
     hiding = max(1, math.floor(n_people * honest))

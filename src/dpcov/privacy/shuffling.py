@@ -57,7 +57,7 @@ def shuffled_delta(
     epsilon : float
         Non-negative.
     local_epsilon : float
-        What one report alone promises, for any two rows: ε₀, in [1e-6, 50].
+        What one report alone promises, for any two rows: ε₀, in (0, 50].
     n_people : int
         How many people report as they should, and keep their reports to themselves.
     variation : float, optional
@@ -86,10 +86,10 @@ def shuffled_delta(
     '8.7e-07'
     """
     epsilon = check_number("epsilon", epsilon, low=0.0, high=math.inf, open_low=False)
-    local_epsilon, n_people, chance = _checked(local_epsilon, n_people, variation)
+    local, n_people, chance = _checked(local_epsilon, n_people, variation)
     if epsilon >= local_epsilon:
         return 0.0
-    return min(1.0, _delta(epsilon, local_epsilon, n_people, chance))
+    return min(1.0, _delta(epsilon, local, n_people, chance))
 
 
 def shuffled_epsilon(
@@ -107,7 +107,7 @@ def shuffled_epsilon(
     Returns
     -------
     float
-        Rounded up; at least 1e-6, and never more than `local_epsilon`.
+        Rounded up; none below 1e-6 is looked for, and it is never more than `local_epsilon`.
 
     Notes
     -----
@@ -120,19 +120,19 @@ def shuffled_epsilon(
     0.0432
     """
     delta = check_number("delta", delta, low=_TINY_DELTA, high=1.0, open_low=False)
-    local_epsilon, n_people, chance = _checked(local_epsilon, n_people, variation)
+    local, n_people, chance = _checked(local_epsilon, n_people, variation)
 
     def is_safe(epsilon: float) -> bool:
-        return _delta(epsilon, local_epsilon, n_people, chance) <= delta
+        return _delta(epsilon, local, n_people, chance) <= delta
 
-    high = local_epsilon  # which is safe: there delta is 0
+    high = local  # which is safe: there delta is 0
     while high > LEAST_EPSILON:
         low = max(high / 2, LEAST_EPSILON)
         if not is_safe(low):
             _, high = bracket(is_safe, low, high, width=_RELATIVE_WIDTH * low)
             break
         high = low
-    return high
+    return min(high, float(local_epsilon))
 
 
 def _checked(
@@ -140,13 +140,9 @@ def _checked(
 ) -> tuple[float, int, float]:
     """Return ε₀, the number of people, and α rounded up: a larger one has a larger delta."""
     local = check_number(
-        "local_epsilon",
-        local_epsilon,
-        low=LEAST_EPSILON,
-        high=_LARGEST_EPSILON,
-        open_low=False,
-        open_high=False,
+        "local_epsilon", local_epsilon, low=0.0, high=_LARGEST_EPSILON, open_high=False
     )
+    local = max(local, LEAST_EPSILON)  # a larger one is true as well
     people = min(check_count("n_people", n_people, low=1), MOST_PEOPLE)
     distance = math.tanh(local / 2)
     if variation is not None:
