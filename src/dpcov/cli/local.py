@@ -82,6 +82,10 @@ def make_plan(
             help="Whether reports of cap hold the mean; without it, moments are about the center.",
         ),
     ] = True,
+    people: Annotated[
+        int | None,
+        typer.Option(help="Also say what is promised if the reports of so many are shuffled."),
+    ] = None,
     correlation: Annotated[
         float | None, typer.Option(help="Also say how many people show this correlation.")
     ] = None,
@@ -106,7 +110,10 @@ def make_plan(
         else:
             plan = _plan_of(str(columns), row_norm, promised)
         needed = None if correlation is None else plan.people_needed(correlation)
+        second = None if people is None else plan.shuffled(people)
         typer.echo(plan.to_json())
+        if second is not None:
+            tell(f"a second promise: {second}. {second.in_words}")
         if needed is not None:
             tell(f"a correlation of {correlation:g} takes at least {needed:,} people")
 

@@ -14,6 +14,7 @@ from dpcov.local.device import Device
 from dpcov.local.plan import CollectionPlan
 from dpcov.local.questions import Choice, ChoiceQuestion, NumberQuestion, ScaleQuestion
 from dpcov.local.randomizer import randomize, simulate_reports
+from dpcov.local.shuffled import ShuffledDP
 from dpcov.local.study import Study
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Device",
     "NumberQuestion",
     "ScaleQuestion",
+    "ShuffledDP",
     "Study",
     "randomize",
     "simulate_reports",

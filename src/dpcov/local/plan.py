@@ -19,6 +19,7 @@ from dpcov.local.columns import check_columns, check_facts, check_norm
 from dpcov.local.expansion import SEED_BYTES
 from dpcov.local.integers import IntegerNoise, calibrate_noise, triangle_size
 from dpcov.local.plan_json import plan_from_json, plan_id, plan_to_json
+from dpcov.local.shuffled import ShuffledDP, promise_of_shuffled
 from dpcov.local.study import Study
 from dpcov.multiplicity import bonferroni_cutoff
 from dpcov.parameters import check_choice, check_count, check_number
@@ -324,6 +325,32 @@ class CollectionPlan:
         cutoff = bonferroni_cutoff(self.n_columns)
         one = self.standard_error(1, variance=variance)
         return max(1, math.ceil((cutoff * one / (variance * correlation)) ** 2))
+
+    def shuffled(self, n_people: int, *, delta: float = 1e-6, honest: float = 1.0) -> ShuffledDP:
+        """Return what reports promise as well if nobody knows whose is whose, or sees but sums.
+
+        Parameters
+        ----------
+        n_people : int
+            How many people report.
+        delta : float, default 1e-6
+            In [1e-20, 1), and well below 1 / n_people. What it buys is a small epsilon.
+        honest : float, default 1
+            The share of them, in (0, 1], whose devices follow the plan and who keep their reports
+            to themselves. The others hide nobody.
+
+        Notes
+        -----
+        Claim P50. For cap, reports are shuffled or only their sum is published; for gaussian,
+        nothing but their sum may be seen.
+
+        Examples
+        --------
+        >>> plan = CollectionPlan(columns=["a", "b"], row_norm=1.0, epsilon=2.0, mechanism="cap")
+        >>> print(plan.shuffled(100_000))
+        (0.02312, 1e-06)-differential privacy, replace-one neighbors, if 100000 reports are shuffled
+        """
+        return promise_of_shuffled(self, n_people, delta=delta, honest=honest)
 
     def _checked_variance(self, variance: float | None) -> float:
         largest = self.row_norm**2

@@ -9,7 +9,7 @@ True
 """
 
 from dpcov.privacy.accounting import events_delta, events_epsilon
-from dpcov.privacy.cap import Cap, calibrate_cap, cap_epsilon
+from dpcov.privacy.cap import Cap, calibrate_cap, cap_epsilon, cap_variation
 from dpcov.privacy.composition import compose
 from dpcov.privacy.events import (
     Approximate,
@@ -30,6 +30,7 @@ from dpcov.privacy.sensitivity import (
     squared_unit_sensitivity,
     squared_variance_sensitivity,
 )
+from dpcov.privacy.shuffling import shuffled_delta, shuffled_epsilon
 
 __all__ = [
     "ApproxDP",
@@ -46,6 +47,7 @@ __all__ = [
     "Selection",
     "calibrate_cap",
     "cap_epsilon",
+    "cap_variation",
     "compose",
     "event_from_dict",
     "event_to_dict",
@@ -55,6 +57,8 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_scale",
+    "shuffled_delta",
+    "shuffled_epsilon",
     "sign_sensitivity",
     "squared_moment_sensitivity",
     "squared_unit_sensitivity",

@@ -24,7 +24,7 @@ from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_count, check_number
 
-__all__ = ["COIN", "MAX_COLUMNS", "Cap", "calibrate_cap", "cap_epsilon"]
+__all__ = ["COIN", "MAX_COLUMNS", "Cap", "calibrate_cap", "cap_epsilon", "cap_variation"]
 
 COIN = 1 << 32
 """The probability p₀ is a multiple of 1 / COIN."""
@@ -206,6 +206,31 @@ def cap_epsilon(cap: Cap, *, n_columns: int) -> float:
     one_cap = odds + _surcharge(q, n_columns)
     same_side = 2 * distance / (min(q, 1 - q) - distance) + _ARITHMETIC
     return max(one_cap, same_side)
+
+
+def cap_variation(cap: Cap, *, n_columns: int) -> float:
+    """Return the largest total variation distance of the reports of two rows, rounded up.
+
+    Parameters
+    ----------
+    cap : Cap
+        The constants.
+    n_columns : int
+        The number of columns of a report.
+
+    Notes
+    -----
+    Claim P50. It is p₀ − q where the caps of two rows share q² of all seeds, which is the least
+    that they can, and which those of orthogonal rows do.
+
+    Examples
+    --------
+    >>> round(cap_variation(calibrate_cap(epsilon=1.0, n_columns=100), n_columns=100), 4)
+    0.2093
+    """
+    distance = _checked_distance(n_columns)
+    paid = 4 * distance * cap.probability / cap.inside
+    return min(1.0, cap.probability - cap.inside + paid + _ARITHMETIC)
 
 
 def _surcharge(q: float, n_columns: int) -> float:
