@@ -12,6 +12,7 @@ import dpcov
 ROOMS = (
     "dpcov",
     "dpcov.answers",
+    "dpcov.collect",
     "dpcov.errors",
     "dpcov.local",
     "dpcov.norms",
