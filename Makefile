@@ -13,7 +13,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make test-lowest  run them with the lowest versions that are declared"
 	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"
-	@echo "make test-postgres  test ledgers with a PostgreSQL of the system, which it starts and stops"
+	@echo "make test-postgres  test ledgers and collections with a PostgreSQL of the system, which it starts and stops"
 	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
 	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
 	@echo "make test-js        build and test the client for browsers; needs node 20 or newer"
@@ -56,10 +56,10 @@ test-sdist: $(READY)
 
 # A server on a free port in a temporary folder, which is gone afterwards.
 test-postgres: $(READY)
-	.ci/postgresql.sh $(BIN)/python -m pytest tests/ledger
+	.ci/postgresql.sh $(BIN)/python -m pytest tests/ledger tests/collect
 
 test-faults: $(READY)
-	DPCOV_TEST_FAULTS=1 .ci/postgresql.sh $(BIN)/python -m pytest -s tests/ledger/test_faults.py
+	DPCOV_TEST_FAULTS=1 .ci/postgresql.sh $(BIN)/python -m pytest -s tests/ledger/test_faults.py tests/collect/test_kills.py
 
 # Debian: apt-get install --no-install-recommends r-base-core r-cran-lavaan pspp
 test-r: $(READY)
