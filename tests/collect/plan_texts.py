@@ -1,4 +1,4 @@
-"""Plans with a study, as texts: the id is computed here from the text, as docs/local.md says."""
+"""Plans with a study, as texts: the id is computed here from the text, as docs/protocol.md says."""
 
 import hashlib
 import json

@@ -63,6 +63,7 @@ def test_reports_are_counted_once_and_released_to_the_bit(address, plan):
     assert release.promise == truth.promise
 
 
+@pytest.mark.claim("P51")
 def test_a_known_id_with_other_bytes_is_a_conflict_and_adds_nothing(address):
     reports = made_up(PLAIN, 5)
     with Collection.create(address, PLAIN) as collection:
@@ -118,6 +119,7 @@ def test_closing_in_another_process_is_seen_at_once(address):
         assert serving.add(with_other_payload(reports[7]).tobytes()) is CONFLICT
 
 
+@pytest.mark.claim("P51")
 @pytest.mark.usefixtures("small_runs")
 @pytest.mark.parametrize("seed", range(4))
 def test_any_order_of_any_batches_gives_the_same_release(address, seed):
@@ -203,6 +205,7 @@ def test_the_order_of_arrival_is_not_kept(tmp_path):
     assert place == [second.index(report[18:34].tobytes()) for report in reports]
 
 
+@pytest.mark.claim("P51")
 def test_nothing_but_reports_and_the_plan_is_kept(tmp_path):
     with Collection.create(tmp_path, PLAIN) as collection:
         collection.add_many(made_up(PLAIN, 3))

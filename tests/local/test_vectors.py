@@ -1,6 +1,6 @@
 """The published vectors, against an implementation that shares no code with dpcov.
 
-It is what a programmer in another language would write from docs/local.md.
+It is what a programmer in another language would write from docs/protocol.md.
 """
 
 import hashlib
@@ -82,7 +82,7 @@ def test_a_plan_has_its_published_id(vector):
 
 
 def canonical(value):
-    """Write the form behind an id as docs/local.md has it, from the text of a plan."""
+    """Write the form behind an id as docs/protocol.md has it, from the text of a plan."""
     if isinstance(value, dict):
         parts = (f"{canonical(key)}:{canonical(value[key])}" for key in sorted(value))
         return "{" + ",".join(parts) + "}"

@@ -1,7 +1,7 @@
 /**
  * The 50 bytes of a report, part by part: where each stands and what it is for.
  *
- * Owns how they are shown. The parts are those of docs/local.md, and together they are all bytes.
+ * Owns how they are shown. The parts are those of docs/protocol.md, and together they are all bytes.
  */
 
 import type { ReportFacts } from "./dpcov.js";

@@ -1,7 +1,7 @@
 /**
  * The public generator: what vector a seed of 16 bytes stands for.
  *
- * Owns the road from a seed to numbers (docs/local.md). Nothing here is secret and nothing
+ * Owns the road from a seed to numbers (docs/protocol.md). Nothing here is secret and nothing
  * here is random.
  */
 

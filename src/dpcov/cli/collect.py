@@ -127,7 +127,7 @@ def serve(
             state = collection.state
             if not quiet:
                 where = public_url or f"http://{host}:{port}/"
-                tell(describe_serving(collection, state, where))
+                typer.echo(describe_serving(collection, state, where), err=True)
         listen(settings, host=host, port=port, workers=workers, trusted_proxies=trusted_proxy or ())
 
 

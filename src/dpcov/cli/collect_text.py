@@ -31,7 +31,7 @@ def describe_state(collection: Collection, state: State) -> str:
 
 def describe_serving(collection: Collection, state: State, where: str) -> str:
     """Say what is served, and where."""
-    lines = [f"serving {where}", describe_state(collection, state)]
+    lines = [f"Serving {where} (Ctrl-C ends it)", describe_state(collection, state)]
     if state.closed:
         lines.append("It is closed: no report is taken any more, but known ones are confirmed.")
     return "\n".join(lines)

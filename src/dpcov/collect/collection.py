@@ -34,6 +34,10 @@ class Collection:
     Use `create`, `open` or `create_or_open`. One thread at a time; several processes may share a
     database.
 
+    Notes
+    -----
+    Claim P51. What is accepted is on the disk, counted once, and released to the bit.
+
     Examples
     --------
     >>> import tempfile
