@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import dask_engine, estimate, files, local, pairs, release
+from benchmarks import collect, dask_engine, estimate, files, local, pairs, release
 from benchmarks.accuracy import (
     categories,
     kinds,
@@ -39,6 +39,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy-categories": categories.tables,
     "accuracy-regression": regression.tables,
     "local": local.tables,
+    "collect": collect.tables,
     "files": files.tables,
     "dask": dask_engine.tables,
 }

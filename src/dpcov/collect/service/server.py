@@ -66,7 +66,7 @@ def server_options(settings: Settings, trusted_proxies: Sequence[str] = ()) -> d
         "ws": "none",
         "access_log": False,
         "server_header": False,
-        "log_level": "warning",
+        "log_level": "error",
         "limit_concurrency": settings.connections,
         "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": _LAST_WORDS,
