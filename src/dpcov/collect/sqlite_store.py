@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcov.collect.runs import join, merge, read_run, sort_run
+from dpcov.collect.runs import merge, read_run
 from dpcov.collect.sqlite_batch import Batch
 from dpcov.collect.sqlite_index import RunIndex
 from dpcov.collect.store import Facts, Outcome, State, Sums
@@ -106,11 +106,10 @@ class SqliteStore:
             with _transaction(connection):
                 index = self._current_index(connection)
                 closed = connection.execute("SELECT closed FROM collection").fetchone()[0]
-                batch = Batch(index, closed=bool(closed))
-                outcomes = [batch.take(reports) for reports in batches]
+                batch = Batch(index, batches, closed=bool(closed))
                 runs = [(run, True) for large in batch.large for run in index.pieces(large)]
-                if batch.small:
-                    runs.append((sort_run(join(batch.small, payload_bytes)), False))
+                if len(small := batch.small(payload_bytes)):
+                    runs.append((small, False))
                 written = _write_runs(connection, runs)
                 if written:
                     _count(connection, sum(len(run) for run, _ in runs))
@@ -121,7 +120,7 @@ class SqliteStore:
             if index.is_untidy:
                 with suppress(CollectionError, sqlite3.Error):  # they are on the disk as they are
                     self._settle(connection)
-        return outcomes
+        return batch.outcomes
 
     def check_writable(self) -> None:
         """Raise if nothing could be added."""
