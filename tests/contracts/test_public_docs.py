@@ -12,6 +12,7 @@ import dpcov
 ROOMS = (
     "dpcov",
     "dpcov.answers",
+    "dpcov.audit",
     "dpcov.errors",
     "dpcov.local",
     "dpcov.norms",
