@@ -56,6 +56,7 @@ def read_claims() -> dict[str, Claim]:
 def write_page(path: Path) -> None:
     """Write the map as a page of the documentation, if it is not the same already."""
     text = page(read_claims())
+    path.parent.mkdir(exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
@@ -66,18 +67,18 @@ def page(claims: dict[str, Claim]) -> str:
         "# Claims: proof, code, tests, planted bugs",
         "",
         "Read off the sources when this page was built. A *planted bug* breaks the claim on "
-        "purpose, and a test finds it; `dpcov audit` catches its own ([audit.md](audit.md)).",
+        "purpose, and a test finds it; `dpcov audit` catches its own ([audit.md](../audit.md)).",
         "",
         "| claim | docstrings | tests | planted bugs |",
         "|---|---|---|---|",
     ]
     for claim in claims.values():
-        link = f"[{claim.name}](privacy.md#{claim.name.lower()}) {claim.title}"
+        link = f"[{claim.name}](../privacy.md#{claim.name.lower()}) {claim.title}"
         counts = (len(claim.code), _count(claim.tests), _count(claim.bugs))
         lines.append(f"| {link} | {' | '.join(str(each) for each in counts)} |")
     for claim in claims.values():
         lines += ["", f"## {claim.name}: {claim.title}", ""]
-        lines += [f"[Proof](privacy.md#{claim.name.lower()}).", "", "Code:", ""]
+        lines += [f"[Proof](../privacy.md#{claim.name.lower()}).", "", "Code:", ""]
         lines += [f"- `{each}`" for each in claim.code]
         for heading, kept in (("Tests", claim.tests), ("Planted bugs", claim.bugs)):
             if kept:

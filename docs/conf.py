@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from claims_map import write_page
 
 # A page that is read off the sources; it is not kept beside them.
-write_page(Path(__file__).parent / "claims.md")
+write_page(Path(__file__).parent / "generated" / "claims.md")
 
 project = "dpcov"
 author = "the dpcov authors"

@@ -1,7 +1,7 @@
 """The audit kit: others can check the promise, with this attack or with tools of their own.
 
 >>> from dpcov import audit
->>> found = audit.run(runs=200, only=["local-gaussian"])
+>>> found = audit.run(runs=200, only=["local-gaussian"], confidence=0.99999)
 >>> found.holds, found.is_powerful
 (True, True)
 

@@ -113,7 +113,7 @@ def run(
     Examples
     --------
     >>> from dpcov import audit
-    >>> found = audit.run(runs=200, only=["stated-add-remove"])
+    >>> found = audit.run(runs=200, only=["stated-add-remove"], confidence=0.99999)
     >>> found.verdict
     'holds'
     >>> [(each.title, each.verdict) for each in found.findings]

@@ -52,6 +52,9 @@ class Samples:
     published: tuple[Array, Array] | None
     is_gaussian: bool
 
+    def __repr__(self) -> str:
+        return f"Samples({len(self.first):,} runs on each of two tables)"
+
     def most(self, *, delta: float) -> float:
         """Return the ε that runs without end would find between these two tables.
 
