@@ -2,9 +2,9 @@
 
 Owns how the map is read off the sources; `conf.py` writes the page at every build, so that it is
 never older than they are, and tests/contracts holds what it must have. A bug of tests/wiring
-belongs to the claims of the file in whose lines it is planted; a test whose name says that a bug
-is found, to its own claims or else to those of its file; a bug of `dpcov audit`, to those of its
-pair of tables.
+belongs to the claims of the function in whose lines it is planted, or of its file; a test whose
+name says that a bug is found, to its own claims or else to the only one of its file; a bug of
+`dpcov audit`, to those of its pair of tables.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def read_claims() -> dict[str, Claim]:
     for file, name, place in _stated():
         if name in claims:
             claims[name].code.append(f"{file}: {place}" if place else file)
-    for file, name, test in _marked():
+    for file, name, test, plants in _marked():
         if name in claims:
-            kept = claims[name].bugs if _BUG.search(test) else claims[name].tests
+            kept = claims[name].bugs if plants else claims[name].tests
             kept.setdefault(file, []).append(test)
     for file, name, bug in (*_wired(), *_audited()):
         if name in claims:
@@ -67,7 +67,9 @@ def page(claims: dict[str, Claim]) -> str:
         "# Claims: proof, code, tests, planted bugs",
         "",
         "Read off the sources when this page was built. A *planted bug* breaks the claim on "
-        "purpose, and a test finds it; `dpcov audit` catches its own ([audit.md](../audit.md)).",
+        "purpose, and a test finds it; `dpcov audit` catches its own ([audit.md](../audit.md)). "
+        "Bugs of `tests/wiring` stand with the claims of the function in whose lines they are "
+        "planted, or, if it makes none, with all claims of its file.",
         "",
         "| claim | docstrings | tests | planted bugs |",
         "|---|---|---|---|",
@@ -111,8 +113,8 @@ def _docstrings(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[str, st
             yield from _docstrings(child, (*names, getattr(child, "name", "")))
 
 
-def _marked() -> Iterator[tuple[str, str, str]]:
-    """Yield each test of a claim: its file, the claim, and its name."""
+def _marked() -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each test of a claim: its file, the claim, its name, and whether it plants a bug."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         file, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
         everywhere = [
@@ -126,9 +128,17 @@ def _marked() -> Iterator[tuple[str, str, str]]:
             if not (isinstance(test, ast.FunctionDef) and test.name.startswith("test_")):
                 continue
             own = [name for mark in test.decorator_list for name in _claims_in(mark)]
-            names = {*own, *everywhere} or (whole if _BUG.search(test.name) else ())
-            for name in sorted(names):
-                yield file, name, test.name
+            # What finds a bug belongs to the one claim of its file, if it says nothing else.
+            alone = whole if len(whole) == 1 and _is_bug(test) else ()
+            for name in sorted({*own, *everywhere} or alone):
+                yield file, name, test.name, _is_bug(test)
+
+
+def _is_bug(test: ast.FunctionDef) -> bool:
+    """Whether a test plants a bug: by its name; if something is noticed, by what it is given."""
+    given = {argument.arg for argument in test.args.args}
+    noticed = test.name.endswith("_noticed") and bool(given & {"monkeypatch", "wrong"})
+    return noticed or _BUG.search(test.name) is not None
 
 
 def _claims_in(tree: ast.AST) -> list[str]:
@@ -144,20 +154,26 @@ def _claims_in(tree: ast.AST) -> list[str]:
 
 def _wired() -> Iterator[tuple[str, str, str]]:
     """Yield bugs in the library's own lines: their file, the claims of those lines, a name."""
-    stated: dict[str, set[str]] = {}
-    for file, name, _ in _stated():
-        stated.setdefault(file, set()).add(name)
+    stated = list(_stated())
     sys.path.insert(0, str(ROOT / "tests"))
     try:
         for module in ("planted_bugs", "test_learning"):
             found = importlib.import_module(f"wiring.{module}")
             for listed in ("BUGS", "RARE_BUGS", "MEANS_BUGS"):
                 for bug, (where, *_) in getattr(found, listed, {}).items():
-                    place = f"src/dpcov/{where.split(':')[0].replace('.', '/')}.py"
-                    for name in sorted(stated.get(place, {_WIRING})):
+                    for name in _claims_at(where, stated):
                         yield f"tests/wiring/{module}.py", name, bug
     finally:
         sys.path.remove(str(ROOT / "tests"))
+
+
+def _claims_at(where: str, stated: list[tuple[str, str, str]]) -> list[str]:
+    """Return the claims that a function or its class makes, or else those of its file."""
+    module, place = where.split(":")
+    file = f"src/dpcov/{module.replace('.', '/')}.py"
+    here = [(name, own) for in_file, name, own in stated if in_file == file]
+    near = {name for name, own in here if own and f"{place}.".startswith(f"{own}.")}
+    return sorted(near or {name for name, _ in here} or {_WIRING})
 
 
 def _audited() -> Iterator[tuple[str, str, str]]:

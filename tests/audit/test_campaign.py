@@ -60,6 +60,10 @@ def test_the_tables_are_nearly_as_far_apart_as_is_paid_for(name):
     assert most <= pair.epsilon * (1 + 1e-9 if pair.is_gaussian else 1.001)
 
 
+@pytest.mark.claim("P1")
+@pytest.mark.claim("P2")
+@pytest.mark.claim("P20")
+@pytest.mark.claim("P40")
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
