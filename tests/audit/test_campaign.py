@@ -60,6 +60,13 @@ def test_the_tables_are_nearly_as_far_apart_as_is_paid_for(name):
     assert most <= pair.epsilon * (1 + 1e-9 if pair.is_gaussian else 1.001)
 
 
+@pytest.mark.claim("P3")
+@pytest.mark.parametrize("name", ["stated", "stated-add-remove", "units", "ledger"])
+def test_the_tables_are_as_far_apart_for_a_promise_of_real_data(name):
+    pair = next(each for each in audit.neighbors(epsilon=1.0, delta=1e-6) if each.name == name)
+    assert 0.9999 < audit.sample(pair, 2).most(delta=1e-6) <= 1.0
+
+
 @pytest.mark.claim("P1")
 @pytest.mark.claim("P2")
 @pytest.mark.claim("P20")

@@ -87,6 +87,12 @@ def test_a_file_that_is_there_is_refused_before_anything_runs(tmp_path):
     assert out.read_text() == "mine"
 
 
+def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path):
+    result = invoke([*QUICK, 10**7, "--out", tmp_path / "nowhere" / "audit.json"])
+    assert result.exit_code == 1
+    assert "is not there" in result.stderr
+
+
 @pytest.mark.parametrize(
     "wrong",
     [["--only", "nothing"], ["--minutes", "0"], ["--runs", "3"], ["--delta", "2"]],

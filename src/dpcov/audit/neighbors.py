@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -172,7 +173,8 @@ def _twice(table: Table, **options: Any) -> tuple[Any, Any]:
 def _spent(promise: ApproxDP, options: dict[str, Any], table: Table) -> float:
     """Charge both releases to a ledger, and return what it says was spent."""
     limit: dict[str, Any] = {"epsilon": promise.epsilon, "delta": promise.delta}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so few rows, for so large a delta
         file = Path(folder, "ledger.db")
         ledger = Ledger.create(file, population="audit", owner="audit", **limit)
         for _ in range(2):

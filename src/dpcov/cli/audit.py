@@ -65,8 +65,8 @@ def audit(
     1 if a claim is broken, and 4 if the audit was too short to catch all bugs.
     """
     with guarded():
-        if out is not None and os.path.lexists(out):
-            raise FolderError(f"{str(out)!r} is there already. Choose another name.")
+        if out is not None:
+            _check_out(out)
         with _progress() as progress:
             found = run(
                 minutes=minutes,
@@ -85,6 +85,14 @@ def audit(
         else:
             _show(found)
         _conclude(found)
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a file that could not be written, before minutes are spent."""
+    if os.path.lexists(out):
+        raise FolderError(f"{str(out)!r} is there already. Choose another name.")
+    if not out.absolute().parent.is_dir():
+        raise FolderError(f"The folder of {str(out)!r} is not there. Make it, or choose another.")
 
 
 def _conclude(found: Audit) -> None:
