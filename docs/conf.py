@@ -1,6 +1,15 @@
 """How the documentation is built: ``make docs``, with warnings as errors."""
 
+import sys
+from pathlib import Path
+
 from dpcov import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
+from claims_map import write_page
+
+# A page that is read off the sources; it is not kept beside them.
+write_page(Path(__file__).parent / "generated" / "claims.md")
 
 project = "dpcov"
 author = "the dpcov authors"

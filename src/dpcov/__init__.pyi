@@ -1,4 +1,5 @@
 from . import answers as answers
+from . import audit as audit
 from . import collect as collect
 from . import errors as errors
 from . import local as local

@@ -23,6 +23,7 @@
     │   └── UnfinishedRequestError                 … since the request was begun before
     ├── SensitiveDataError     (TypeError)         an attempt to store what must not be stored
     ├── ForkedStreamError      (RuntimeError)      a random stream copied into another process
+    ├── AuditError             (RuntimeError)      runs of an audit that cannot be compared
     ├── EngineError            (RuntimeError)      the workers of an engine did not finish
     ├── InexactArithmeticError (ArithmeticError)   the machine's BLAS is not exact on integers
     └── MissingExtraError      (ImportError)       an optional part is not installed
@@ -42,6 +43,7 @@ from __future__ import annotations
 
 __all__ = [
     "AlteredLedgerError",
+    "AuditError",
     "BudgetError",
     "CollectionError",
     "CollectionPlanError",
@@ -156,6 +158,10 @@ class SensitiveDataError(DpcovError, TypeError):
 
 class ForkedStreamError(DpcovError, RuntimeError):
     """A random stream was used in a process other than the one that keyed it."""
+
+
+class AuditError(DpcovError, RuntimeError):
+    """A replayed run asks the noise door for something else, or runs have other answers."""
 
 
 class EngineError(DpcovError, RuntimeError):

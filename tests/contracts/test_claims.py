@@ -1,14 +1,34 @@
-"""Every claim has its id in a docstring, a proof in docs/privacy.md, and a test."""
+"""Every claim has its id in a docstring, a proof in docs/privacy.md, tests, and planted bugs."""
 
+import importlib.util
 import re
+import sys
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
 def ids(pattern, folder, suffix):
-    texts = [path.read_text() for path in (ROOT / folder).rglob(f"*{suffix}")]
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob(f"*{suffix}")]
     return {match for text in texts for match in re.findall(pattern, text)}
+
+
+@cache
+def claims():
+    """Return the map that the documentation shows."""
+    place = ROOT / "docs" / "claims_map.py"
+    spec = importlib.util.spec_from_file_location("claims_map", place)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["claims_map"] = module
+    try:
+        spec.loader.exec_module(module)
+        found = module.read_claims()
+        return found, module.page(found)
+    finally:
+        del sys.modules["claims_map"]
 
 
 def test_claims_stand_in_docstrings_proofs_and_tests():
@@ -18,3 +38,30 @@ def test_claims_stand_in_docstrings_proofs_and_tests():
     assert proved
     assert stated == proved
     assert tested == proved
+
+
+def test_the_map_has_every_claim():
+    assert set(claims()[0]) == ids(r"\n### (P\d+) ", "docs", "privacy.md")
+
+
+@pytest.mark.parametrize("what", ["code", "tests"])
+def test_the_map_leads_from_each_claim_to_code_and_tests(what):
+    assert [each.name for each in claims()[0].values() if not getattr(each, what)] == []
+
+
+def test_the_map_leads_from_each_claim_to_a_planted_bug():
+    assert [each.name for each in claims()[0].values() if not each.bugs] == []
+
+
+def test_every_claim_that_the_audit_names_is_one():
+    from dpcov.audit import neighbors
+
+    named = {name for pair in neighbors() for name in pair.claims}
+    assert named <= set(claims()[0])
+
+
+def test_the_page_lists_what_the_map_has():
+    found, page = claims()
+    for each in found.values():
+        assert f"## {each.name}: {each.title}" in page
+        assert all(f"- `{place}`" in page for place in each.code)

@@ -12,6 +12,7 @@ import dpcov
 ROOMS = (
     "dpcov",
     "dpcov.answers",
+    "dpcov.audit",
     "dpcov.collect",
     "dpcov.errors",
     "dpcov.local",

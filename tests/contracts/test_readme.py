@@ -25,4 +25,6 @@ def test_an_example_of_the_readme_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(compile(block, "example", "exec"), names)  # noqa: S102
-    assert names.keys() & {"dpcov", "local", "paper", "privacy"}, "an example uses the library"
+    assert names.keys() & {"audit", "dpcov", "local", "paper", "privacy"}, (
+        "an example uses the library"
+    )

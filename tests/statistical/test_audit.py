@@ -126,6 +126,9 @@ def test_a_person_with_several_rows_is_promised_the_same():
     assert audit("replace", rows_per_unit=3) < EPSILON
 
 
+@pytest.mark.claim("P5")
+@pytest.mark.claim("P17")
+@pytest.mark.claim("P20")
 @pytest.mark.parametrize(
     ("plant", "options"),
     [

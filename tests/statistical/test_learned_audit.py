@@ -110,6 +110,8 @@ def test_a_release_that_learns_keeps_its_promise(stated):
     assert distance == pytest.approx(promised, rel=0.15)
 
 
+@pytest.mark.claim("P18")
+@pytest.mark.claim("P23")
 @pytest.mark.parametrize("stated", FACTS)
 def test_a_third_of_the_noise_is_found(monkeypatch, stated):
     take_a_third_of_the_noise(monkeypatch)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpcov.cli.answers import components, factors, partial, regress, reliability
+from dpcov.cli.audit import audit
 from dpcov.cli.collect import collect
 from dpcov.cli.columns import columns
 from dpcov.cli.comparing import compare
@@ -46,9 +47,11 @@ Results go to the output, warnings and errors to the error stream.
 \b
 Exit codes:
   0    done
-  1    refused or failed; verify: something is not as the card says
+  1    refused or failed; verify: something is not as the card says;
+       audit: a claim is broken
   2    wrong usage
   3    a fault of dpcov
+  4    audit: too short to catch every planted bug
   129  stopped by SIGHUP: the terminal was closed
   130  stopped with Ctrl-C
   143  stopped by SIGTERM
@@ -71,7 +74,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         sign,
         keygen,
     ),
-    "To see it work": (demo, reproduce),
+    "To see it work": (demo, reproduce, audit),
 }
 
 app = typer.Typer(

@@ -6,6 +6,7 @@ Owns the commands. They work on the database of a collection, whether a server i
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,7 @@ collect = typer.Typer(
     help="Collect reports of the local model: a server, its page, and what comes of it.",
     no_args_is_help=True,
 )
+_EXISTS = "State another name, or --force to replace a file of reports for this plan."
 _TOKEN = "DPCOV_COLLECT_TOKEN"  # noqa: S105 - the name of a variable
 
 PlanArgument = Annotated[
@@ -122,6 +124,7 @@ def serve(
             burst=burst,
             largest_upload=largest_upload,
         )
+        _check_port(host, port)
         _tell(ledger, account, made, simulated=simulated, made=False)
         with Collection.create_or_open(database, made, simulated=simulated) as collection:
             state = collection.state
@@ -242,7 +245,7 @@ def export(
         count = 0
         with (
             show_progress(None) as bar,
-            write_reports(out, collection.plan, force=force) as new,
+            write_reports(out, collection.plan, force=force, exists=_EXISTS) as new,
         ):
             stoppable_until(lambda: new.complete)
             total = collection.state.reports
@@ -339,6 +342,19 @@ def _tell(
         raise ParameterError("Made-up reports cost nobody anything: no ledger is told of them.")
     if (line := tell_ledger(ledger, accounts, plan, made=made)) is not None:
         tell(f"entered into the ledger: {plan.promise}, line {line}")
+
+
+def _check_port(host: str, port: int) -> None:
+    """Refuse an address that somebody listens at, before anything is made."""
+    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        raise ParameterError(
+            f"Nobody can listen at {host}, port {port}: {error.strerror}. State another --port."
+        ) from None
 
 
 def _token(file: Path | None) -> str | None:

@@ -18,7 +18,8 @@ def describe_state(collection: Collection, state: State) -> str:
     marked = " made-up" if collection.simulated else ""
     lines = [
         f"Collection{title} in {collection.name}: plan {plan.id[:16]}…, {plan.promise}.",
-        f"{state.reports:,}{marked} reports; {'closed' if state.closed else 'open'}.",
+        f"{state.reports:,}{marked} report{'' if state.reports == 1 else 's'}; "
+        f"{'closed' if state.closed else 'open'}.",
     ]
     if state.reports < minimum:
         lines.append(f"A release needs {minimum:,} people, {minimum - state.reports:,} more.")

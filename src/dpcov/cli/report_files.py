@@ -33,6 +33,10 @@ from dpcov.writing import (
 __all__ = ["NewReports", "read_reports", "write_reports"]
 
 _BLOCK = 4096
+_AGAIN = (
+    "To report again, send the same reports again: new ones are a second disclosure, and the "
+    "promises add up. --force makes them all the same."
+)
 
 
 @dataclass
@@ -67,14 +71,19 @@ def read_reports(file: Path, plan: CollectionPlan) -> Iterator[npt.NDArray[np.ui
 
 
 @contextmanager
-def write_reports(out: Path, plan: CollectionPlan, *, force: bool) -> Iterator[NewReports]:
-    """Give a file to write reports to, which becomes `out` at the end, or vanishes."""
+def write_reports(
+    out: Path, plan: CollectionPlan, *, force: bool, exists: str = _AGAIN
+) -> Iterator[NewReports]:
+    """Give a file to write reports to, which becomes `out` at the end, or vanishes.
+
+    `exists` says what to do when there is one already.
+    """
     target = locate_target(out)
-    _check_target(target, plan, force)
+    _check_target(target, plan, force, exists)
     with reserve(target) as held:
         for token in held.dead:
             _mend(target, token, plan)
-        _check_target(target, plan, force)
+        _check_target(target, plan, force, exists)
         aside = target.aside(held.token)
         try:
             with aside.open("xb") as file:
@@ -82,7 +91,7 @@ def write_reports(out: Path, plan: CollectionPlan, *, force: bool) -> Iterator[N
                 yield new
             with uninterrupted():
                 sync_file(aside)
-                _check_target(target, plan, force)
+                _check_target(target, plan, force, exists)
                 old = _take_away(target, held.token, plan)
                 _give_name(aside, target, old)
                 new.complete = True
@@ -94,15 +103,12 @@ def write_reports(out: Path, plan: CollectionPlan, *, force: bool) -> Iterator[N
                 _discard(aside)
 
 
-def _check_target(target: Target, plan: CollectionPlan, force: bool) -> None:
+def _check_target(target: Target, plan: CollectionPlan, force: bool, exists: str) -> None:
     path = target.path
     if not os.path.lexists(path):
         return
     if not force:
-        raise FolderError(
-            f"{target.stated!r} exists. To report again, send the same reports again: new ones are "
-            "a second disclosure, and the promises add up. --force makes them all the same."
-        )
+        raise FolderError(f"{target.stated!r} exists. {exists}")
     if path.is_symlink() or not path.is_file() or not _holds_reports(path, plan):
         raise _other(target)
 

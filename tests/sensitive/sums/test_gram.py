@@ -121,6 +121,7 @@ def test_a_block_in_slices_is_the_sum_of_its_rows_one_by_one(monkeypatch, kind, 
     assert sliced == alone
 
 
+@pytest.mark.claim("P7")
 @pytest.mark.parametrize(
     "planted",
     [

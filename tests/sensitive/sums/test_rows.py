@@ -213,6 +213,7 @@ def test_rows_that_are_barely_too_long_are_shortened_to_the_bound(excess, size, 
     assert min(norms) >= (2**bits - 2 * size**0.5) ** 2
 
 
+@pytest.mark.claim("P2")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
