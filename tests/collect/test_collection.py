@@ -16,7 +16,7 @@ from dpcov.collect import (
     sqlite_index,
     summing,
 )
-from dpcov.collect.sqlite_store import FILE
+from dpcov.collect.sqlite_store import FILE, SqliteStore
 from dpcov.errors import (
     CollectionError,
     ForeignReportError,
@@ -371,3 +371,43 @@ def test_a_folder_that_cannot_be_made_is_said_so(tmp_path):
     file.write_text("x")
     with pytest.raises(CollectionError, match="cannot be used"):
         Collection.create(file / "inside", PLAIN)
+
+
+def count_after_adding_twice(folder):
+    """Let two processes add the same report; return how often it was counted."""
+    report = made_up(PLAIN, 1)[0].tobytes()
+    with Collection.create(folder, PLAIN) as one, Collection.open(folder) as other:
+        for collection in (one, other, one, other):
+            collection.add(report)
+        return one.state.reports
+
+
+def forget(*_, **__):
+    """Remember nothing of what is on the disk."""
+
+
+@pytest.mark.claim("P51")
+def test_a_planted_bug_counts_a_report_twice(tmp_path, monkeypatch):
+    assert count_after_adding_twice(tmp_path / "without") == 1
+    monkeypatch.setattr(sqlite_index.RunIndex, "note", forget)
+    assert count_after_adding_twice(tmp_path / "with") > 1
+
+
+@pytest.mark.claim("P51")
+def test_a_planted_bug_does_not_see_what_others_wrote(tmp_path, monkeypatch):
+    current = SqliteStore._current_index
+
+    def stale(store, connection):
+        return store._index or current(store, connection)
+
+    def count(folder):
+        reports = made_up(PLAIN, 2)
+        with Collection.create(folder, PLAIN) as one, Collection.open(folder) as other:
+            one.add(reports[0].tobytes())
+            other.add(reports[1].tobytes())
+            one.add(reports[1].tobytes())
+            return one.state.reports
+
+    assert count(tmp_path / "without") == 2
+    monkeypatch.setattr(SqliteStore, "_current_index", stale)
+    assert count(tmp_path / "with") == 3
