@@ -138,6 +138,9 @@ class ErrorSources:
             weights[:, diagonal, diagonal] = moments[:, diagonal, diagonal] * own
             yield _flat(weights)
             yield means * (math.sqrt(clipping.covariance) * self.deviations)
+        tails = np.broadcast_to(clipping.tails, self.noise.variances.shape)[self.places]
+        if tails.any():
+            yield np.sqrt(tails) * (moments * self.block).sum(axis=-1)
         if clipping.factor:
             common = np.einsum("aij,ij->a", moments, self.block)
             yield math.sqrt(clipping.factor) * common[:, None]

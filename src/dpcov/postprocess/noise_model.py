@@ -23,7 +23,10 @@ from dpcov.releases.pairwise import Pairwise
 __all__ = ["Clipped", "NoiseModel", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
-_PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7  # measured: see docs/methods.md
+# Measured: see docs/methods.md.
+_PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7
+_TAIL_CLIPPING, _PLAIN_REACH, _MOST_CLIPPING = 0.6, 12.0, 0.1
+_FARTHEST = 1e6  # squares of deviations; beyond it all columns have the most
 
 Array = npt.NDArray[np.float64]
 Place = slice | npt.NDArray[np.intp]
@@ -36,12 +39,15 @@ class Clipped:
     Rows of another length may have other directions. On real tables the covariances that one
     factor gives are off by about 0.35 (16/p)^(1/4), and variances by 0.7, of the share by which
     the moments were too small. `covariance` and `variance` are the squares of that, relative to
-    what they are about; `factor` is that of the factor's own error.
+    what they are about; `factor` is that of the factor's own error. `tails` is how much more
+    that is for the variance of each column whose cells can lie far out: its standard deviation
+    may be off by half of it, and its covariances with it.
     """
 
     covariance: float = 0.0
     variance: float = 0.0
     factor: float = 0.0
+    tails: Array | float = field(default=0.0, compare=False)
 
     @classmethod
     def of(cls, release: Release) -> Clipped:
@@ -56,6 +62,27 @@ class Clipped:
         uncertain = share**2 + error**2
         pair = _PAIR_CLIPPING**2 * math.sqrt(16 / n_columns)
         return cls(pair * uncertain, _VARIANCE_CLIPPING**2 * uncertain + error**2, error**2)
+
+    def with_tails(self, release: Release, variances: Array) -> Clipped:
+        """Return the same with what a column may have lost in which cells lie far out.
+
+        Notes
+        -----
+        A clipped row loses the share 1 − R²/q of its squared norm q > R², and of the square of
+        each of its cells, which is at most m. Over all rows that is e and at most e m/R², so a
+        column of variance d may have lost e m/(R² d) of it. The row norm R lets a row have one
+        such cell, and m/d is 12 or so in columns without tails, which lose what others do.
+        """
+        if release.learned is None or not self.variance:
+            return self
+        mean, scale = release.location, release.units.scale
+        farthest = np.maximum(release.learned.upper - mean, mean - release.learned.lower) / scale
+        squares = np.minimum(farthest**2, _FARTHEST) / np.maximum(variances, 1 / _FARTHEST)
+        times = max(release.bound_in_use.value, 0.0) * np.maximum(squares - _PLAIN_REACH, 0.0)
+        common = self.variance - self.factor
+        most = (_TAIL_CLIPPING / _VARIANCE_CLIPPING * times) ** 2 * common
+        more = np.maximum(np.minimum(most, _MOST_CLIPPING**2) - common, 0.0)
+        return replace(self, tails=np.where(release.design.is_number, more, 0.0))
 
 
 @dataclass(frozen=True)
@@ -131,7 +158,9 @@ class NoiseModel:
             release.design.field_of if release.design.groups else None,
             ~release.design.is_number if release.design.groups else None,
         )
-        return replace(model, variances=shrink_diagonal(model.variances, **model._diagonal_facts()))
+        variances = shrink_diagonal(model.variances, **model._diagonal_facts())
+        clipping = model.clipping.with_tails(release, variances)
+        return replace(model, variances=variances, clipping=clipping)
 
     def are_apart(self, rows: slice, columns: slice = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which pairs are of different columns of the table, and not of one category."""
@@ -159,6 +188,11 @@ class NoiseModel:
         """The errors about the table itself: without those of sampling rows from a population."""
         return replace(self, n_rows=math.inf)
 
+    @property
+    def without_tails(self) -> NoiseModel:
+        """The errors of correlations, which what a column lost in far cells does not change."""
+        return replace(self, clipping=replace(self.clipping, tails=0.0))
+
     def _sampling(self, rows: Place = slice(None), columns: Place = slice(None)) -> Array | float:
         """Return one over the number of rows behind each entry."""
         if self.pairwise is None:
@@ -179,7 +213,7 @@ class NoiseModel:
             "sampling": self._sampling() if found is None else np.diag(self._sampling()),
             "signal_noise": self.signal_noise,
             "mean_noise": self.mean_noise,
-            "clipping": self.clipping.variance,
+            "clipping": self.clipping.variance + self.clipping.tails,
         }
 
     def block(self, rows: slice, columns: slice = slice(None)) -> Array:
@@ -221,9 +255,14 @@ class NoiseModel:
         growing = self._growing_noise()
         rows = self._sampling(first, second)
         sampling = a * b * (rows + self.clipping.covariance)
-        sampling = sampling + covariance**2 * (rows + self.clipping.factor)
+        common = self.clipping.factor + self._tails(first) + self._tails(second)
+        sampling = sampling + covariance**2 * (rows + common)
         privacy = self._privacy(first, second) + growing[first] + growing[second]
         return np.asarray(np.sqrt(sampling + privacy))
+
+    def _tails(self, places: Place) -> Array:
+        """Return the relative variance of deviations that far cells leave uncertain."""
+        return np.broadcast_to(np.asarray(self.clipping.tails) / 4, self.variances.shape)[places]
 
     def privacy_variance(self, variance: float) -> float:
         """Return the privacy noise of the entry of two middling columns of equal variance."""
@@ -266,7 +305,8 @@ class NoiseModel:
     def interval_variance(self, rows: slice, covariance: Array) -> Array:
         """Return the variances of the entries of some rows at an estimated covariance."""
         relative = self._sampling(rows) + self.clipping.factor
-        variance = self.block(rows) + covariance**2 * relative
+        tails = np.add.outer(self._tails(rows), self._tails(slice(None)))
+        variance = self.block(rows) + covariance**2 * (relative + tails)
         start = rows.indices(len(self.variances))[0]
         local = np.arange(len(variance))
         variance[local, start + local] = self.diagonal_variance()[rows]
