@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dpcov import NoiseScale, Release
+from dpcov.postprocess.clipped import Clipped
 from dpcov.postprocess.correlations import relative_variances
 from dpcov.postprocess.diagonal import shrink_diagonal
-from dpcov.postprocess.noise_model import Clipped, NoiseModel, row_blocks
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.releases.learned import Clipping, Learned
 from postprocess.simulation import release_of
 

@@ -20,7 +20,8 @@ from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.working_noise import WorkingNoise
 from dpcov.columns.design import Design
 from dpcov.columns.units import Units
-from dpcov.postprocess.noise_model import Clipped, NoiseModel
+from dpcov.postprocess.clipped import Clipped
+from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
 from dpcov.releases.pairwise import Pairwise
 
