@@ -71,9 +71,9 @@ class Questions:
     Notes
     -----
     Claim P23. With the quantile a/d, every answer is d · #{cells in the window} − a · #{cells}
-    with noise, or the same for bins outside of it with d − a in place of a. A cell adds d − a, −a,
-    or 0 if it is missing: d apart, whatever a is, so P22 says how far one person moves the k
-    numbers. The noise is for `steps` answers, together one Gaussian step; there are no more.
+    with noise; `are_around` counts cells in some more bins with those in the window. A cell adds
+    d − a, −a, or 0 if it is missing: d apart, whatever a is, so P22 says how far one person moves
+    the k numbers. The noise is for `steps` answers, together one Gaussian step; there are no more.
     """
 
     def __init__(
@@ -112,22 +112,20 @@ class Questions:
         below = self._counts.between(first, near - 1, self._columns)
         above = self._counts.between(far + 1, last, self._columns)
         observed = self._counts.observed(self._columns)
-        quantile = self._quantile
-        left = quantile.parts - quantile.below
-        more = self._answer(quantile.parts * (below + above) - left * observed)
-        most = quantile.below * self._there * self._counts.n_rows
-        return np.asarray(more > np.minimum(clear * self._noise.sd, most / 2))
+        surplus = self._surplus(observed - below - above)
+        most = self._quantile.below * self._there * self._counts.n_rows
+        return np.asarray(surplus < -np.minimum(clear * self._noise.sd, most / 2))
 
     def surplus(self, place: Array) -> Array:
         """Return the noisy surplus of cells in the windows at a public place, in parts."""
-        within = self._counts.between(*self._window(place), self._columns)
-        observed = self._counts.observed(self._columns)
-        return self._answer(self._quantile.parts * within - self._quantile.below * observed)
+        return self._surplus(self._counts.between(*self._window(place), self._columns))
 
-    def _answer(self, exact: Integers) -> Array:
+    def _surplus(self, within: Integers) -> Array:
         if not self._left:
             raise ParameterError("No further answer was paid for.")
         self._left -= 1
+        observed = self._counts.observed(self._columns)
+        exact = self._quantile.parts * within - self._quantile.below * observed
         return self._noise.on(exact, self._stream)
 
     def bisect(self, low: Array, high: Array) -> tuple[Array, Array]:
