@@ -1,6 +1,7 @@
 """How the errors of entries go together: against simulation, and by two ways that must agree."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -9,8 +10,19 @@ import dpcov
 from answers.tables import PROMISE, number_rows, numbers, survey
 from dpcov.answers.entry_covariance import entry_covariance
 from dpcov.errors import ParameterError
+from dpcov.postprocess.noise_model import NoiseModel
 
-RELEASES = [numbers, survey]
+
+@cache
+def with_a_tail():
+    """Numbers, the first of which has a long tail that another one follows."""
+    rows = np.random.default_rng(5).normal(size=(8000, 6))
+    rows[:, 0] = np.exp(rows[:, 0])
+    rows[:, 1] += 0.5 * rows[:, 0]
+    return dpcov.release(rows, **PROMISE, seed=1)
+
+
+RELEASES = [numbers, survey, with_a_tail]
 
 
 def functions_of_product(weights):
@@ -28,6 +40,25 @@ def test_a_matrix_times_a_vector_has_the_errors_of_its_entries(make, about):
     weights = np.random.default_rng(0).normal(size=len(errors.columns)) / make().units.scale
     expected = errors.covariance(*functions_of_product(weights))
     assert np.allclose(errors.of_product(weights), expected, rtol=1e-9)
+
+
+def test_entries_have_the_errors_of_intervals_also_with_a_tail():
+    release = with_a_tail()
+    model = NoiseModel.of(release)
+    assert model.clipping.tails[0] > 0
+    released = release.matrix * (1 - np.eye(6)) + np.diag(model.variances)
+    expected = model.of_table.interval_variance(slice(None), released)
+    scale = release.units.scale
+    expected = expected * np.outer(scale, scale) ** 2
+    errors = release.entry_covariance(about="table")
+    found = dict(zip(errors.pairs, np.diag(errors.matrix()), strict=True))
+    for (one, two), variance in found.items():
+        i, j = (errors.columns.index(name) for name in (one, two))
+        # Of variances as released, or shrunk.
+        assert variance == pytest.approx(expected[i, j], rel=0.1)
+    without = model.of_table.without_tails.interval_variance(slice(None), released)
+    assert without[0, 0] * scale[0] ** 4 < 0.8 * expected[0, 0]
+    assert without[0, 1] * (scale[0] * scale[1]) ** 2 < 0.8 * expected[0, 1]
 
 
 def test_reports_of_devices_have_noise_that_grows_with_the_signal():

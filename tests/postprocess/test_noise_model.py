@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from dpcov import NoiseScale, Release
+from dpcov.postprocess.clipped import Clipped
+from dpcov.postprocess.correlations import relative_variances
 from dpcov.postprocess.diagonal import shrink_diagonal
-from dpcov.postprocess.noise_model import Clipped, NoiseModel, row_blocks
+from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from dpcov.releases.learned import Clipping, Learned
 from postprocess.simulation import release_of
 
 MODEL = NoiseModel(np.array([1.0, 2.0, 0.3]), n_rows=50, off_diagonal=0.1, diagonal=0.2)
@@ -162,3 +165,59 @@ def test_the_model_of_a_release_takes_over_its_clipping_and_lengthens_the_noise_
     model = NoiseModel.of(release)
     assert model.clipping == Clipped.of(release)
     assert model.mean_noise == pytest.approx(np.full(30, 0.125**2))
+
+
+TAILED = replace(CLIPPED, clipping=replace(CLIPPING, tails=np.array([0.0, 0.0, 0.08])))
+
+
+def test_far_cells_leave_a_deviation_and_all_that_goes_with_it_uncertain():
+    more = TAILED.diagonal_variance() - CLIPPED.diagonal_variance()
+    assert more == pytest.approx([0, 0, 0.08 * 0.3**2])
+    whole = np.array([[1.0, 0.5, 0.2], [0.5, 2.0, 0.0], [0.2, 0.0, 0.3]])
+    more = TAILED.interval_variance(slice(None), whole) - CLIPPED.interval_variance(
+        slice(None), whole
+    )
+    assert more[0, 2] == more[2, 0] == pytest.approx(0.02 * 0.2**2)
+    assert more[0, 1] == more[1, 2] == 0
+    first, second = np.array([0]), np.array([2])
+    errors = [each.pair_error(first, second, whole[0, 2])[0] ** 2 for each in (TAILED, CLIPPED)]
+    assert errors[0] - errors[1] == pytest.approx(0.02 * 0.2**2)
+
+
+def test_far_cells_leave_correlations_as_certain_as_they_were():
+    assert relative_variances(TAILED) == pytest.approx(relative_variances(CLIPPED))
+    assert TAILED.without_tails.diagonal_variance() == pytest.approx(CLIPPED.diagonal_variance())
+
+
+def learned_release(reach):
+    """Return a release of working units whose cells may lie so far out, in each column."""
+    plain = release_of(np.eye(16), n_rows=500)
+    reach = np.full(16, reach)
+    learned = Learned(
+        lower=-reach,
+        upper=reach,
+        beyond=np.zeros(16),
+        beyond_error=0.01,
+        known_range=np.ones(16, dtype=np.int8),
+        known_center=np.ones(16, dtype=np.int8),
+        known_scale=np.ones(16, dtype=np.int8),
+        clipping=Clipping(wanted=0.1, share=0.1, share_error=0.01, excess=0.1, excess_error=0.01),
+    )
+    return replace(plain, learned=learned, factor=1.02, factor_error=0.0)
+
+
+def test_only_columns_whose_cells_lie_far_out_may_have_lost_more_than_others():
+    release, variances = learned_release(10 / 3), np.geomspace(0.01, 2, 16)
+    tails = Clipped.of(release).with_tails(release, variances).tails
+    assert (np.diff(tails) <= 0).all()
+    assert (tails[variances > 0.9] == 0).all()
+    assert tails[0] > 0
+    # Nor more than a tenth of their variance, in sd.
+    assert tails.max() + Clipped.of(release).variance <= 0.1**2 * (1 + 1e-9)
+
+
+def test_what_a_column_may_have_lost_grows_with_what_all_lost():
+    small, large = (replace(learned_release(10 / 3), factor=factor) for factor in (1.001, 1.01))
+    lost = [Clipped.of(one).with_tails(one, np.full(16, 0.5)).tails[0] for one in (small, large)]
+    assert 0 < lost[0] < lost[1]
+    assert np.isscalar(Clipped().with_tails(release_of(np.eye(3), n_rows=9), np.ones(3)).tails)

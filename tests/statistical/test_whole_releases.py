@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpcov
-from dpcov.postprocess import noise_model
+from dpcov.postprocess.clipped import Clipped
 from dpcov.privacy import gaussian_scale
 from statistical.kinds import BOUNDS, simulate
 
@@ -163,7 +163,7 @@ def test_intervals_about_the_table_cover_the_limited_one(n_rows, stated):
 def test_half_the_noise_without_an_allowance_for_clipping_fails_the_same_test(
     monkeypatch, n_rows, stated
 ):
-    monkeypatch.setattr(noise_model.Clipped, "of", lambda release: noise_model.Clipped())
+    monkeypatch.setattr(Clipped, "of", lambda release: Clipped())
     halved = []
     for release in releases(n_rows, stated):
         noise = release.noise_scale

@@ -78,8 +78,9 @@ _READ_TILE = working.Reading._read_tile
 
 
 def _read_nobody(self, block, out):
-    _READ_TILE(self, block, out)
+    is_marked = _READ_TILE(self, block, out)
     out[np.isnan(block).all(axis=1)] = 0.0
+    return is_marked
 
 
 def audit(watch, options):

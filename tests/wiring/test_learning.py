@@ -87,7 +87,7 @@ BUGS = {
         {},
     ),
     "an answer that was not paid for": (
-        LEARNING + "quantiles:Questions.surplus",
+        LEARNING + "quantiles:Questions._surplus",
         "self._left -= 1",
         "pass",
         {},
@@ -98,8 +98,14 @@ BUGS = {
         "high=quantile.parts // 2",
         {},
     ),
+    "cells between bounds counted twice": (
+        LEARNING + "quantiles:Questions.are_around",
+        "observed - below - above",
+        "observed - 2 * (below + above)",
+        {"stated": "bounds"},
+    ),
     "observed cells counted twice": (
-        LEARNING + "quantiles:Questions.surplus",
+        LEARNING + "quantiles:Questions._surplus",
         "self._quantile.below * observed",
         "2 * self._quantile.below * observed",
         {},

@@ -20,7 +20,8 @@ from dpcov.answers.shared_rows import SharedRows
 from dpcov.answers.working_noise import WorkingNoise
 from dpcov.columns.design import Design
 from dpcov.columns.units import Units
-from dpcov.postprocess.noise_model import Clipped, NoiseModel
+from dpcov.postprocess.clipped import Clipped
+from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
 from dpcov.releases.pairwise import Pairwise
 
@@ -139,6 +140,9 @@ class ErrorSources:
             weights[:, diagonal, diagonal] = moments[:, diagonal, diagonal] * own
             yield _flat(weights)
             yield means * (math.sqrt(clipping.covariance) * self.deviations)
+        tails = np.broadcast_to(clipping.tails, self.noise.variances.shape)[self.places]
+        if tails.any():
+            yield np.sqrt(tails) * (moments * self.block).sum(axis=-1)
         if clipping.factor:
             common = np.einsum("aij,ij->a", moments, self.block)
             yield math.sqrt(clipping.factor) * common[:, None]

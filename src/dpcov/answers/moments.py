@@ -150,7 +150,7 @@ class _DenseMoments:
 
     @cached_property
     def noise(self) -> Array:
-        table, places = self._model.of_table, self.places
+        table, places = self._model.of_table.without_tails, self.places
         variances = table.pair_error(places[:, None], places[None, :], np.zeros(())) ** 2
         np.fill_diagonal(variances, table.diagonal_variance()[places])
         return np.asarray(variances * self._unit**2)

@@ -93,6 +93,11 @@ def _clipping(sources: ErrorSources, weights: Array) -> Array:
         total[-1, -1] += clipping.covariance * float(weights**2 @ sources.deviations**2)
     along = sources.block @ weights
     total[:-1, :-1] += clipping.factor * np.outer(along, along)
+    tails = np.broadcast_to(clipping.tails, sources.noise.variances.shape)[sources.places]
+    if tails.any():
+        # A column whose deviation is off by δ moves its row and its column of S by δ each.
+        moved = (np.diag(along) + sources.block * weights) / 2
+        total[:-1, :-1] += (moved * tails) @ moved.T
     return total
 
 

@@ -23,7 +23,7 @@ from dpcov.mechanisms.learning.lengths import (
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.mechanisms.outlook import Outlook, typical_row_norm
-from dpcov.postprocess.noise_model import Clipped
+from dpcov.postprocess.clipped import Clipped
 from dpcov.privacy import gaussian_scale
 from dpcov.privacy.accounting import event_shares
 from dpcov.releases.learned import Clipping

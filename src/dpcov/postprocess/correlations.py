@@ -136,8 +136,12 @@ def variances_of_correlations(
 
 
 def relative_variances(noise: NoiseModel) -> Array:
-    """Return the variance of each variance relative to its square, sampling left out."""
-    return np.asarray(noise.of_table.diagonal_variance() / noise.variances**2)
+    """Return the variance of each variance relative to its square, sampling left out.
+
+    What a column lost in far cells is left out, too: its covariances lost as much.
+    """
+    table = noise.of_table.without_tails
+    return np.asarray(table.diagonal_variance() / noise.variances**2)
 
 
 def stands_out(noise: NoiseModel) -> npt.NDArray[np.bool_]:

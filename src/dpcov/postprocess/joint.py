@@ -78,7 +78,7 @@ class JointMoments:
 
     @cached_property
     def _variance_errors(self) -> Array:
-        return np.sqrt(self.noise.diagonal_variance())
+        return np.sqrt(self.noise.without_tails.diagonal_variance())
 
     def _make_side(self, place: int, beside: int) -> Side:
         own, other = self.values(place), int(self.design.value_of[beside])

@@ -16,46 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.multiplicity import count_pairs
+from dpcov.postprocess.clipped import Clipped
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
 from dpcov.releases import Release
 from dpcov.releases.pairwise import Pairwise
 
-__all__ = ["Clipped", "NoiseModel", "row_blocks"]
+__all__ = ["NoiseModel", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
-_PAIR_CLIPPING, _VARIANCE_CLIPPING = 0.35, 0.7  # measured: see docs/methods.md
 
 Array = npt.NDArray[np.float64]
 Place = slice | npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class Clipped:
-    """What clipping of rows leaves uncertain after all moments were lengthened alike.
-
-    Rows of another length may have other directions. On real tables the covariances that one
-    factor gives are off by about 0.35 (16/p)^(1/4), and variances by 0.7, of the share by which
-    the moments were too small. `covariance` and `variance` are the squares of that, relative to
-    what they are about; `factor` is that of the factor's own error.
-    """
-
-    covariance: float = 0.0
-    variance: float = 0.0
-    factor: float = 0.0
-
-    @classmethod
-    def of(cls, release: Release) -> Clipped:
-        """Return what is uncertain in a release; nothing is, if nothing is known of clipping."""
-        return cls.after(release.factor, release.factor_error, release.n_columns)
-
-    @classmethod
-    def after(cls, factor: float, factor_error: float, n_columns: int) -> Clipped:
-        """Return what is uncertain after moments were multiplied by a factor with an error."""
-        share = (factor - 1) / factor
-        error = factor_error / factor
-        uncertain = share**2 + error**2
-        pair = _PAIR_CLIPPING**2 * math.sqrt(16 / n_columns)
-        return cls(pair * uncertain, _VARIANCE_CLIPPING**2 * uncertain + error**2, error**2)
 
 
 @dataclass(frozen=True)
@@ -132,7 +103,9 @@ class NoiseModel:
             release.design.field_of if release.design.groups else None,
             ~release.design.is_number if release.design.groups else None,
         )
-        return replace(model, variances=shrink_diagonal(model.variances, **model._diagonal_facts()))
+        variances = shrink_diagonal(model.variances, **model._diagonal_facts())
+        clipping = model.clipping.with_tails(release, variances)
+        return replace(model, variances=variances, clipping=clipping)
 
     def are_apart(self, rows: slice, columns: slice = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which pairs are of different columns of the table, and not of one category."""
@@ -160,6 +133,11 @@ class NoiseModel:
         """The errors about the table itself: without those of sampling rows from a population."""
         return replace(self, n_rows=math.inf)
 
+    @property
+    def without_tails(self) -> NoiseModel:
+        """The errors of correlations, which what a column lost in far cells does not change."""
+        return replace(self, clipping=replace(self.clipping, tails=0.0))
+
     def _sampling(self, rows: Place = slice(None), columns: Place = slice(None)) -> Array | float:
         """Return one over the number of rows behind each entry."""
         if self.pairwise is None:
@@ -180,7 +158,7 @@ class NoiseModel:
             "sampling": self._sampling() if found is None else np.diag(self._sampling()),
             "signal_noise": self.signal_noise,
             "mean_noise": self.mean_noise,
-            "clipping": self.clipping.variance,
+            "clipping": self.clipping.variance + self.clipping.tails,
         }
 
     def block(self, rows: slice, columns: slice = slice(None)) -> Array:
@@ -222,9 +200,14 @@ class NoiseModel:
         growing = self._growing_noise()
         rows = self._sampling(first, second)
         sampling = a * b * (rows + self.clipping.covariance)
-        sampling = sampling + covariance**2 * (rows + self.clipping.factor)
+        common = self.clipping.factor + self._tails(first) + self._tails(second)
+        sampling = sampling + covariance**2 * (rows + common)
         privacy = self._privacy(first, second) + growing[first] + growing[second]
         return np.asarray(np.sqrt(sampling + privacy))
+
+    def _tails(self, places: Place) -> Array:
+        """Return the relative variance of deviations that far cells leave uncertain."""
+        return np.broadcast_to(np.asarray(self.clipping.tails) / 4, self.variances.shape)[places]
 
     def privacy_variance(self, variance: float) -> float:
         """Return the privacy noise of the entry of two middling columns of equal variance."""
@@ -267,7 +250,8 @@ class NoiseModel:
     def interval_variance(self, rows: slice, covariance: Array) -> Array:
         """Return the variances of the entries of some rows at an estimated covariance."""
         relative = self._sampling(rows) + self.clipping.factor
-        variance = self.block(rows) + covariance**2 * relative
+        tails = np.add.outer(self._tails(rows), self._tails(slice(None)))
+        variance = self.block(rows) + covariance**2 * (relative + tails)
         start = rows.indices(len(self.variances))[0]
         local = np.arange(len(variance))
         variance[local, start + local] = self.diagonal_variance()[rows]

@@ -16,7 +16,7 @@ from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning import stated as stated_facts
 from dpcov.mechanisms.learning.budget import split_budget
-from dpcov.mechanisms.learning.learn import learn
+from dpcov.mechanisms.learning.learn import learn, learn_columns
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import Tuning
 from dpcov.privacy import ApproxDP
@@ -24,6 +24,7 @@ from dpcov.releases.learned import Known
 from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.cell_counts import CellKernel
+from dpcov.sensitive.sums.field_counts import FieldKernel
 from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
@@ -264,3 +265,40 @@ def test_few_answers_within_their_bounds_are_never_cut():
     answers = dict(list(facts.items())[:2])
     release = dpcov.release(table[:, :2], epsilon=0.5, delta=1e-6, columns=answers, seed=0)
     assert [event.name for event in release.events][:4] == ["observed", "center", "mean", "scale"]
+
+
+def rare_answers(n_rows=20_000, shares=(0.03, 0.035, 0.04, 0.045, 0.05, 0.055, 0.06, 0.1, 0.3)):
+    """Zeros and ones, of which about as many are ones as a search needs to end well."""
+    return np.column_stack([np.arange(n_rows) < share * n_rows for share in shares]) * 1.0
+
+
+def limits_of(rows, facts, seeds):
+    kernel = CellKernel(facts.ruler(), facts.lower, facts.upper, Missing.REFUSE)
+    counts = FieldKernel(facts.design, kernel, Missing.REFUSE, None).sum_over([rows])
+    budget = split_budget(ApproxDP(1.0, 1e-6, "replace"), facts)
+    for seed in range(seeds):
+        stream = RandomStream.from_seed(seed)
+        reading = learn_columns(counts, facts, budget, tuning=Tuning(), stream=stream).reading
+        yield reading.lower, reading.upper
+
+
+def test_stated_bounds_of_rare_answers_are_their_limits():
+    """A search among zeros ended anywhere in one of 14 such columns."""
+    facts = replace(Stated.nothing(9), lower=np.zeros(9), upper=np.ones(9))
+    for lower, upper in limits_of(rare_answers(), facts, seeds=40):
+        assert (lower == 0).all()
+        assert (upper == 1).all()
+
+
+def test_rare_answers_without_bounds_are_hardly_ever_cut():
+    found = limits_of(rare_answers(), Stated.nothing(9), seeds=40)
+    cut = [(lower > 0) | (upper < 1) for lower, upper in found]
+    assert np.mean(cut) < 0.03
+
+
+def test_a_narrow_share_within_wide_bounds_is_still_learned():
+    """Cells between the bounds stand out, so that bounds of answers are no limits."""
+    rows = np.random.default_rng(3).normal(0.05, 0.01, size=(20_000, 2)).clip(0, 1)
+    facts = replace(Stated.nothing(2), lower=np.zeros(2), upper=np.ones(2))
+    for _, upper in limits_of(rows, facts, seeds=10):
+        assert (upper < 0.2).all()

@@ -321,3 +321,25 @@ def test_the_products_with_the_constant_are_sums_of_cells():
     assert np.array_equal(gram.sums[:3, 3], 300 * whole.sum(axis=0))
     assert gram.sums[3, 3] == 700 * 300**2
     assert np.array_equal(gram.sums[:3, :3], whole.T @ whole)
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("constant", [0, 1 << 10])
+@pytest.mark.parametrize("heard", [(0, 3), (1, 3), (1,), (), (0, 1, 2, 3)])
+def test_blocks_that_come_without_quiet_columns_add_what_zeros_do(heard, constant):
+    rows = np.random.default_rng(3).normal(size=(4, 25, 6))
+    rows[..., 4:] = 0.0
+    rows[list(heard), 7, 4] = 0.25  # one of both; the other is never heard
+    grid = Grid(row_norm=2.0, bits=16, constant=constant)
+    short = [block if place in heard else block[:, :4] for place, block in enumerate(rows)]
+    options = {"n_columns": 6, "grid": grid, "quiet": slice(4, 6)}
+    assert Gram.from_blocks(short, **options) == Gram.from_blocks(rows, **options)
+    whole = Gram.from_rows(rows.reshape(100, 6), grid=grid)
+    assert Gram.from_blocks(short, **options) == whole
+
+
+def test_a_block_without_columns_that_are_not_quiet_is_refused():
+    grid, block = Grid(row_norm=2.0, bits=16), np.ones((3, 4))
+    for quiet in (slice(0, 2), slice(5, 6), None):
+        with pytest.raises(InputError, match="in 6 columns"):
+            Gram.from_blocks([block], n_columns=6, grid=grid, quiet=quiet)

@@ -1,5 +1,7 @@
 """Rows in working units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,8 +11,9 @@ from hypothesis.extra import numpy as hnp
 from designs import numbers
 from dpcov.columns import Column, Columns
 from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.working import Reading, WorkingSource
+from dpcov.sensitive.tables.working import Reading, Weighing, WorkingSource
 
 FACTS = Columns(
     [
@@ -104,3 +107,31 @@ def test_a_finite_cell_far_beyond_small_scales_is_not_missing():
 def test_a_limited_row_is_read_alike_in_every_place_and_layout(rows, order):
     moved = LIMITED.read(np.asfortranarray(rows[order]))
     assert np.array_equal(moved, LIMITED.read(rows)[order], equal_nan=True)
+
+
+GAPPED = Reading.of(
+    Design.of([Field("a"), Field("b", may_be_missing=False), Field("c")], gaps=True), fills=True
+)
+
+
+@pytest.mark.claim("P28")
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(0, 9), st.just(3)),
+        elements=st.sampled_from([0.0, -2.5, 1e300, np.nan, np.inf]),
+    )
+)
+def test_a_block_comes_without_indicators_only_if_all_of_them_are_zero(rows):
+    whole, short = GAPPED.read(rows), GAPPED.read_heard(rows)
+    assert whole.shape[1] == 5
+    assert short.shape[1] == (3 if np.isfinite(rows).all() else 5)
+    assert not whole[:, short.shape[1] :].any()
+    assert np.array_equal(whole[:, : short.shape[1]], short)
+
+
+def test_indicators_that_are_never_zero_are_always_there():
+    rows = np.ones((4, 3))
+    assert replace(GAPPED, observed=np.array([1.0, 0.9])).read_heard(rows).shape[1] == 5
+    weighing = replace(GAPPED, weighing=Weighing(bound=1.0, constant=1.0))
+    assert weighing.read_heard(np.ones((4, 4))).shape[1] == 6

@@ -287,7 +287,8 @@ def _learn_spread(
     inner = _farther_end(center, ranges.inner_lower, ranges.inner_upper, stated.without_limit)
     limit = far
     if stated.with_limit_sought.any():
-        limit = find_limits(setting, center, doubt, far, inner, budget.payment("limit"))
+        kept = ranges.unseen & stated.is_narrow
+        limit = find_limits(setting, center, doubt, far, inner, kept, budget.payment("limit"))
     mean, mean_sd = np.zeros(stated.n_columns), np.zeros(stated.n_columns)
     columns = np.flatnonzero(stated.without_center)
     if len(columns):

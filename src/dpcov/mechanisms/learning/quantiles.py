@@ -71,9 +71,9 @@ class Questions:
     Notes
     -----
     Claim P23. With the quantile a/d, every answer is d · #{cells in the window} − a · #{cells}
-    with noise. A cell adds d − a, −a, or 0 if it is missing: d apart, whatever a is, so P22 says
-    how far one person moves the k numbers. The noise is for `steps` answers, together one
-    Gaussian step; there are no more.
+    with noise; `are_around` counts cells in some more bins with those in the window. A cell adds
+    d − a, −a, or 0 if it is missing: d apart, whatever a is, so P22 says how far one person moves
+    the k numbers. The noise is for `steps` answers, together one Gaussian step; there are no more.
     """
 
     def __init__(
@@ -100,12 +100,30 @@ class Questions:
         self._counts, self._window, self._quantile = counts, window, quantile
         self._columns, self._left, self._stream = columns, steps, stream
 
+    def are_around(
+        self, place: Array, clear: Array, first: Integers, last: Integers
+    ) -> npt.NDArray[np.bool_]:
+        """Return whether clearly more cells than the quantile leaves are outside of the windows.
+
+        They are counted from bin first to bin last. Clearly is by so many noise sd; with much
+        noise, half of what could be more is enough.
+        """
+        near, far = self._window(place)
+        below = self._counts.between(first, near - 1, self._columns)
+        above = self._counts.between(far + 1, last, self._columns)
+        observed = self._counts.observed(self._columns)
+        surplus = self._surplus(observed - below - above)
+        most = self._quantile.below * self._there * self._counts.n_rows
+        return np.asarray(surplus < -np.minimum(clear * self._noise.sd, most / 2))
+
     def surplus(self, place: Array) -> Array:
         """Return the noisy surplus of cells in the windows at a public place, in parts."""
+        return self._surplus(self._counts.between(*self._window(place), self._columns))
+
+    def _surplus(self, within: Integers) -> Array:
         if not self._left:
             raise ParameterError("No further answer was paid for.")
         self._left -= 1
-        within = self._counts.between(*self._window(place), self._columns)
         observed = self._counts.observed(self._columns)
         exact = self._quantile.parts * within - self._quantile.below * observed
         return self._noise.on(exact, self._stream)
@@ -117,11 +135,3 @@ class Questions:
             short = self.surplus(middle) < 0
             low, high = np.where(short, middle, low), np.where(short, high, middle)
         return low, high
-
-    def is_above(self, place: Array, clear: float) -> npt.NDArray[np.bool_]:
-        """Return whether the quantile is clearly above a place: by so many noise sd.
-
-        With much noise, half of what would be there at most is enough.
-        """
-        most = self._quantile.below * self._there * self._counts.n_rows
-        return np.asarray(self.surplus(place) < -np.minimum(clear * self._noise.sd, most / 2))

@@ -99,12 +99,18 @@ class Setting:
             there=there,
         )
 
+    def clear(self, columns: Integers) -> Array:
+        """Return how many noise sd are enough for cells to be seen."""
+        closed = self.stated.is_closed[columns]
+        return np.where(closed, self.tuning.clear_within, self.tuning.clear)
+
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """Where the cells of each column lie: with some room, and the inner ends without it.
 
-    `unseen` are the columns of which nothing was seen.
+    `unseen` are the columns of which nothing was seen: those with both bounds have no cells
+    between them that stand out, and keep them.
     """
 
     lower: Array
@@ -134,7 +140,10 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
         in_noise=tuning.range_noise,
     )
     lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
-    seen = questions.is_above(lowest, tuning.clear)
+    # Cells at a bound are no tail: between those of 0/1 nothing lies.
+    first = np.where(closed, ruler.index(stated.lower[columns], columns) + 1, 0)
+    last = np.where(closed, ruler.index(stated.upper[columns], columns), ruler.n_bins) - 1
+    seen = questions.are_around(lowest, setting.clear(columns), first, last)
     _, octave = questions.bisect(lowest, top)
     unknown = np.where(closed, np.exp2(top), tuning.range_guess)
     inner = np.where(seen, np.exp2(octave), unknown)
@@ -177,12 +186,19 @@ def find_centers(setting: Setting, ranges: Ranges, payment: Payment) -> tuple[Ar
 
 
 def find_limits(
-    setting: Setting, center: Array, doubt: Array, far: Array, inner: Array, payment: Payment
+    setting: Setting,
+    center: Array,
+    doubt: Array,
+    far: Array,
+    inner: Array,
+    kept: Mask,
+    payment: Payment,
 ) -> Array:
     """Return how far from the center cells may lie while means are learned.
 
     `far` is the distance to the farther end of the range, and `inner` to that without room. A
-    column most of whose cells are at the center keeps the latter: the others are what varies.
+    column most of whose cells are at the center keeps the latter: the others are what varies. So
+    do those that are `kept`.
     """
     stated, tuning, ruler = setting.stated, setting.tuning, setting.counts.ruler
     columns = np.flatnonzero(stated.with_limit_sought)
@@ -202,7 +218,9 @@ def find_limits(
         in_noise=tuning.limit_noise,
     )
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
-    seen = questions.is_above(lowest, tuning.clear)
+    first = np.zeros(len(columns), dtype=np.int64)
+    last = first + ruler.n_bins - 1
+    seen = questions.are_around(lowest, setting.clear(columns), first, last) & ~kept[columns]
     _, octave = questions.bisect(lowest, np.zeros(len(columns)))
     distance = near + most * np.exp2(octave)
     limit = far.copy()

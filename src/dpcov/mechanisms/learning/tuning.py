@@ -65,8 +65,11 @@ class Tuning:
     category_floor: float = 0.3
     """No category varies less than this, in units of one with a level of its own in each row."""
 
-    clear: float = 2.0
-    """Cells are seen apart from the origin, or the center, if they are so many noise sd more."""
+    clear: float = 3.0
+    """Cells are seen apart from the origin, or the center, if they are so many noise sd more than
+    may lie beyond a range, or a limit. With fewer, a search that goes wrong once ends anywhere …"""
+    clear_within: float = 2.0
+    """… but within both bounds that is not far, and never to search costs more."""
     most_tail: float = MOST_TAIL
     """No more cells than this are left beyond a range or a limit, however large the noise is."""
     quantile_parts: int = 1024

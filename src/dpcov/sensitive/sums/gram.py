@@ -98,7 +98,8 @@ class Gram(Sealed):
     ) -> Gram:
         """Return the Gram matrix of a stream of blocks of at most `max_block_rows` rows.
 
-        Columns that are `quiet` may be zero in most blocks, and take no time while they are.
+        Columns that are `quiet` may be zero in most blocks, and take no time while they are. If
+        they are the last ones, a block in which they all are may come without them.
         """
         missing = Missing.parse(missing)
         threads = allowed_threads() if threads is None else check_count("threads", threads, low=1)
@@ -107,7 +108,7 @@ class Gram(Sealed):
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
             kernel = _BlockKernel(sums, grid, missing, pool, quiet or slice(0, 0))
             for block in blocks:
-                _check_block(block, n_columns, grid)
+                _check_block(block, n_columns, grid, quiet or slice(0, 0))
                 n_rows += len(block)
                 _check_room(n_rows, grid)
                 kernel.add(block)
@@ -218,10 +219,15 @@ class _BlockKernel:
         if len(self._whole) < len(block):
             self._whole = np.full((len(block), self._whole.shape[1]), float(self._grid.constant))
         whole = self._whole[: len(block)]
+        comes_without = block.shape[1] < self._quiet.stop
 
         def prepare(part: slice) -> npt.NDArray[np.bool_]:
             cells = whole[part, : block.shape[1]]
             quantize_rows(block[part], self._grid, self._missing, cells)
+            if comes_without:
+                if self._is_in[self._quiet].any():
+                    whole[part, self._quiet] = 0.0
+                return self._is_in[self._quiet]
             return np.asarray(whole[part, self._quiet].any(axis=0), dtype=np.bool_)
 
         heard = self._is_in.copy()
@@ -255,8 +261,9 @@ class _BlockKernel:
         self._products.add(whole, image)
 
 
-def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid) -> None:
-    if block.ndim != 2 or block.shape[1] != n_columns or block.dtype.kind not in "biuf":
+def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid, quiet: slice) -> None:
+    widths = {n_columns, quiet.start if quiet.stop == n_columns else n_columns}
+    if block.ndim != 2 or block.shape[1] not in widths or block.dtype.kind not in "biuf":
         raise InputError(f"A block of rows must hold real numbers in {n_columns} columns.")
     if len(block) > max_block_rows(n_columns, grid):
         raise InputError(f"A block must have at most {max_block_rows(n_columns, grid)} rows.")

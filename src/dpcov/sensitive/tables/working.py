@@ -102,41 +102,69 @@ class Reading:
         """
         if self.is_plain:
             return block
-        cells = np.empty((len(block), len(self.names)))
-        step = max(1, _TILE_CELLS // max(1, cells.shape[1]))
+        cells = self._read_whole(block, len(self.names))
+        if cells is None:
+            raise AssertionError("unreachable: there is room for all indicators")
+        return cells
+
+    def read_heard(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the same, without the indicators if all of them are zero: it takes less time."""
+        if self._may_be_silent:
+            cells = self._read_whole(block, self.design.n_values)
+            if cells is not None:
+                return cells
+        return self.read(block)
+
+    @cached_property
+    def _may_be_silent(self) -> bool:
+        """Whether indicators are zero wherever a cell is there."""
+        return self.design.n_gaps > 0 and not self.weighing and bool((self.observed == 1).all())
+
+    def _read_whole(self, block: npt.NDArray[Any], width: int) -> Array | None:
+        """Return a block with so many working columns; none, if there are gaps to be marked."""
+        cells = np.empty((len(block), width))
+        step = max(1, _TILE_CELLS // max(1, width))
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
             for start in range(0, len(block), step):
                 tile = slice(start, start + step)
-                self._read_tile(block[tile], cells[tile])
+                if not self._read_tile(block[tile], cells[tile]):
+                    return None
         return cells
 
-    def _read_tile(self, block: npt.NDArray[Any], out: Array) -> None:
+    def _read_tile(self, block: npt.NDArray[Any], out: Array) -> bool:
+        """Read a few rows; say whether there was room for all that must be marked."""
         values = out[:, : self.design.n_values]
         raw = take_apart(block[:, : len(self.design.fields)], self.design)
-        np.maximum(raw, self.lower, out=values, dtype=np.float64, casting="unsafe")
-        np.minimum(values, self.upper, out=values)
-        values -= self.center
-        values /= self.scale
+        # In an array laid out as the block is, which is faster than in a part of a wider one.
+        cells = np.maximum(raw, self.lower, dtype=np.float64, casting="unsafe")
+        np.minimum(cells, self.upper, out=cells)
+        cells -= self.center
+        np.divide(cells, self.scale, out=values)
         if not self._stays_finite:
             # A cell that is there and leaves the floats is far away, and not missing.
             np.clip(values, -FAR, FAR, out=values)
         # A sum that is finite has no other terms; where it is not, each is looked at.
         there = None if np.isfinite(raw.sum(dtype=np.float64)) else np.isfinite(raw)
+        marks = self.design.n_gaps > 0 and out.shape[1] > self.design.n_values
         if there is not None:
+            if self.design.n_gaps and not marks:
+                return False
             if self.fills:
                 values[~there] = 0.0
             else:
                 np.copyto(values, raw, where=~there, casting="unsafe")
-        if self.design.n_gaps:
+        if marks:
             gaps = out[:, self.design.n_values : self.design.n_working]
-            gaps[:] = 1.0
-            if there is not None:
+            if there is None:
+                gaps[:] = 1.0 - self.observed
+            else:
                 gaps[:] = there[:, self.design.value_of[self.design.with_gaps]]
-            gaps -= self.observed
+                gaps -= self.observed
         if self.weighing is not None:
             out[:, -1] = self.weighing.constant
             out *= np.sqrt(weight_shares(block[:, -1], self.weighing.bound))[:, None]
+        return True
 
     @cached_property
     def _stays_finite(self) -> bool:
@@ -202,8 +230,8 @@ class WorkingSource:
         return self._source.n_rows
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """Yield blocks in working units."""
-        return map(self._reading.read, self._source.blocks(size))
+        """Yield blocks in working units, without indicators where all of them are zero."""
+        return map(self._reading.read_heard, self._source.blocks(size))
 
     def split(self, parts: int) -> Split | None:
         """Return the pieces of the source, each in working units."""
