@@ -85,9 +85,9 @@ def test_the_model_of_a_release_takes_over_how_the_noise_grows():
     noise = NoiseScale(0.1, 0.2, 0.01)
     model = NoiseModel.of(Release(**(facts | {"noise_scale": noise})))
     assert model.signal_noise == 0.01
-    expected = shrink_diagonal(
-        np.diag(release.matrix), noise=0.2**2, sampling=1 / 500, signal_noise=0.01
-    )
+    facts = {"noise": 0.2**2, "sampling": 1 / 500, "signal_noise": 0.01}
+    about_center = 0.01 * release.mean**2  # it grows with moments about the center
+    expected = shrink_diagonal(np.diag(release.matrix), **facts, mean_noise=about_center)
     assert (model.variances == expected).all()
 
 
