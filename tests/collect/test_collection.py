@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from collect.people import GAUSSIAN, PLAIN, PLAN, made_up, released
+from databases import empty_database
 from dpcov import local
 from dpcov.collect import (
     Collection,
@@ -368,3 +369,57 @@ def test_a_folder_that_cannot_be_made_is_said_so(tmp_path):
     file.write_text("x")
     with pytest.raises(CollectionError, match="cannot be used"):
         Collection.create(file / "inside", PLAIN)
+
+
+def test_sums_that_were_kept_hold_the_mean_too(address, monkeypatch):
+    monkeypatch.setattr(summing, "_APART", 1)
+    reports = made_up(PLAN, 60)
+    assert PLAN.mean
+    with Collection.create(address, PLAN) as collection:
+        collection.add_many(reports)
+        collection.close()
+        first, again = collection.release(), collection.release()
+    assert np.array_equal(first.matrix, again.matrix)
+    assert np.array_equal(again.mean, released(PLAN, reports).mean)
+
+
+def test_a_closed_database_does_not_tell_which_rows_came_first():
+    reports = made_up(PLAIN, 10)
+    with empty_database() as address, Collection.create(address, PLAIN) as collection:
+        for report in reports:
+            collection.add(report.tobytes())
+        collection.close()
+        assert np.array_equal(collection.release().matrix, released(PLAIN, reports).matrix)
+        psycopg = pytest.importorskip("psycopg")
+        with psycopg.connect(address) as connection:
+            rows = connection.execute(
+                "SELECT xmin::text, cmin::text, id FROM dpcov_reports ORDER BY ctid"
+            ).fetchall()
+    assert len({(transaction, command) for transaction, command, _ in rows}) == 1
+    ids = [report_id for _, _, report_id in rows]
+    assert ids == sorted(report[18:34].tobytes() for report in reports)
+
+
+def test_settling_that_fails_does_not_hide_what_others_write(tmp_path, monkeypatch):
+    reports = made_up(PLAIN, 3)
+    begun = []
+
+    class Failing(sqlite3.Connection):
+        def execute(self, statement, *values):
+            begun.append(statement)
+            if statement == "COMMIT" and any("DELETE FROM runs" in each for each in begun):
+                begun.clear()
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(statement, *values)
+
+    real = sqlite3.connect
+    with Collection.create(tmp_path, PLAIN) as one, Collection.open(tmp_path) as other:
+        one.disconnect()
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_index, "_MOST_RECENT", 2)
+            patch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, factory=Failing, **k))
+            assert one.add_many(reports[:2]) is ACCEPTED  # settles, and that fails
+        assert other.add(reports[2].tobytes()) is ACCEPTED
+        assert one.add(with_other_payload(reports[2]).tobytes()) is CONFLICT
+        assert one.add(reports[2].tobytes()) is ACCEPTED
+        assert one.state.reports == 3

@@ -196,7 +196,7 @@ class SqliteStore:
             runs = [(run, True) for run in index.pieces(whole)]
             written = _write_runs(connection, runs)
             connection.execute("UPDATE collection SET generation = generation + 1")
-            index.generation += 1
+        index.generation += 1  # only now: a commit that failed is no reason to read all again
         index.forget_recent()
         for (run, settled), number in zip(runs, written, strict=True):
             index.note(run, number, settled=settled)
