@@ -143,3 +143,20 @@ def test_collectors_with_a_mean_merge_and_are_stored():
     first.add_many(reports[:700])
     second.add_many(reports[700:])
     assert local.Collector.from_state(second.merge(first).state_dict()) == whole
+
+
+def test_a_column_that_fills_the_rows_has_the_errors_that_it_says():
+    names = [f"x{place}" for place in range(6)]
+    plan = local.CollectionPlan(columns=names, row_norm=1.0, epsilon=4.0, mean=True)
+    means, variances = [], []
+    for seed in range(80):
+        x = np.random.default_rng(seed).normal([0.95, 0, 0, 0, 0, 0], 0.01, (600, 6))
+        release = released(x, plan, seed=seed)
+        noise = NoiseModel.of(release).of_table
+        means.append((release.mean - x.mean(axis=0)) / np.sqrt(noise.mean_variance()))
+        truth = np.cov(x.T, bias=True)
+        errors = np.sqrt(noise.interval_variance(slice(0, 6), truth))
+        variances.append(np.diag((release.matrix - truth) / errors))
+    assert np.std(means, axis=0)[0] < 1.25  # 1.6 where all columns count as average ones
+    assert np.std(variances, axis=0)[0] < 1.25
+    assert 0.8 < np.std(np.array(means)[:, 1:]) < 1.15
