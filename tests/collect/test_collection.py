@@ -403,31 +403,6 @@ def test_a_closed_database_does_not_tell_which_rows_came_first():
     assert ids == sorted(report[18:34].tobytes() for report in reports)
 
 
-def test_settling_that_fails_does_not_hide_what_others_write(tmp_path, monkeypatch):
-    reports = made_up(PLAIN, 3)
-    begun = []
-
-    class Failing(sqlite3.Connection):
-        def execute(self, statement, *values):
-            begun.append(statement)
-            if statement == "COMMIT" and any("DELETE FROM runs" in each for each in begun):
-                begun.clear()
-                raise sqlite3.OperationalError("database or disk is full")
-            return super().execute(statement, *values)
-
-    real = sqlite3.connect
-    with Collection.create(tmp_path, PLAIN) as one, Collection.open(tmp_path) as other:
-        one.disconnect()
-        with monkeypatch.context() as patch:
-            patch.setattr(sqlite_index, "_MOST_RECENT", 2)
-            patch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, factory=Failing, **k))
-            assert one.add_many(reports[:2]) is ACCEPTED  # settles, and that fails
-        assert other.add(reports[2].tobytes()) is ACCEPTED
-        assert one.add(with_other_payload(reports[2]).tobytes()) is CONFLICT
-        assert one.add(reports[2].tobytes()) is ACCEPTED
-        assert one.state.reports == 3
-
-
 def test_ids_that_share_a_half_cost_no_more_than_others():
     rng = np.random.default_rng(1)
     ids = rng.integers(0, 256, (100_000, 16), dtype=np.uint8)

@@ -5,10 +5,11 @@ import socket
 import threading
 import time
 
+import httpx
 import pytest
 
 from collect.people import PLAN, made_up
-from collect.running import ADMIN, BINARY, serving
+from collect.running import ADMIN, BINARY, TOKEN, Process, free_port, serving
 from dpcov.collect.service.rates import Rates
 
 HEAD = b"POST /reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n"
@@ -166,3 +167,56 @@ def test_rates_forget_whom_they_need_not_know():
     assert len(rates._debts) == 100
     assert rates.wait("198.51.100.1", 1, 2.0) == 0
     assert len(rates._debts) == 1
+
+
+def test_a_part_of_the_token_is_not_enough(client):
+    for given in (TOKEN[:-1], TOKEN + "x", TOKEN.upper(), TOKEN[:5]):
+        for path in ("/admin/close", "/admin/release"):
+            answer = client.post(path, headers={"Authorization": f"Bearer {given}"})
+            assert answer.status_code == 401
+    assert client.get("/status").json()["open"]
+
+
+def test_a_server_says_nothing_about_requests(tmp_path):
+    plan_file, address = tmp_path / "plan.json", str(tmp_path / "c")
+    plan_file.write_text(PLAN.to_json())
+    server = Process(address, plan_file, free_port())
+    server.wait_until_up()
+    report = made_up(PLAN, 1)[0].tobytes()
+    for content in (report, b"Anna" + report[4:], b"Anna"):
+        httpx.post(f"{server.url}/reports", content=content, headers=BINARY)
+    agent = {"User-Agent": "Anna/1.0", "X-Forwarded-For": "203.0.113.9"}
+    httpx.get(f"{server.url}/Anna?name=Anna", headers=agent)
+    httpx.get(f"{server.url}/plan", headers=agent | {"Connection": "upgrade", "Upgrade": "Anna"})
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as raw:
+        raw.sendall(b"Anna\r\n\r\n")
+        raw.recv(100)
+    said = server.end_and_read()
+    for word in (b"Anna", b"203.0.113", b"127.0.0.1", b"POST", b"GET", b"/reports", b"/plan"):
+        assert word not in said
+
+
+def test_closing_is_said_at_once_though_the_state_was_asked_before(client):
+    client.post("/reports", content=made_up(PLAN, 2).tobytes(), headers=BINARY)
+    assert client.get("/status").json()["open"]
+    client.post("/reports", content=made_up(PLAN, 3, seed=1).tobytes(), headers=BINARY)
+    assert client.post("/admin/close", headers=ADMIN).json() == {"open": False, "reports": 5}
+    assert not client.get("/status").json()["open"]
+
+
+def test_room_is_given_back_when_uploads_end_however_they_do(tmp_path):
+    options = {"largest_upload": 5000, "waiting_bytes": 5000}
+    content = made_up(PLAN, 60).tobytes()
+    with serving(str(tmp_path / "c"), PLAN, **options) as client:
+        for body in (content, b"x" * 3000, content, content):
+            answer = client.post("/reports", content=body, headers=BINARY)
+            assert answer.status_code in (201, 400)
+        with connect(client) as leaving:
+            leaving.sendall(HEAD + b"Content-Length: 5000\r\n\r\nx")
+            time.sleep(0.1)
+        for _ in range(100):
+            answer = client.post("/reports", content=content, headers=BINARY)
+            if answer.status_code == 201:
+                break
+            time.sleep(0.02)
+        assert answer.status_code == 201

@@ -9,10 +9,11 @@ import pytest
 import dpcov
 from dpcov import local
 from dpcov.errors import CorruptFileError, ParameterError
+from dpcov.local import shuffled
 from dpcov.local.cap import lift_rows
 from dpcov.local.sums import take_out_mean
 from dpcov.postprocess.noise_model import NoiseModel
-from dpcov.privacy import cap_epsilon
+from dpcov.privacy import cap_epsilon, cap_variation
 
 NAMES = ["a", "b", "c"]
 PLAN = local.CollectionPlan(columns=NAMES, row_norm=np.sqrt(3), epsilon=4.0, mean=True)
@@ -160,3 +161,16 @@ def test_a_column_that_fills_the_rows_has_the_errors_that_it_says():
     assert np.std(means, axis=0)[0] < 1.25  # 1.6 where all columns count as average ones
     assert np.std(variances, axis=0)[0] < 1.25
     assert 0.8 < np.std(np.array(means)[:, 1:]) < 1.15
+
+
+@pytest.mark.claim("P50")
+def test_the_constant_cell_counts_among_many_people_too(monkeypatch):
+    asked = []
+
+    def variation(cap, *, n_columns):
+        asked.append(n_columns)
+        return cap_variation(cap, n_columns=n_columns)
+
+    monkeypatch.setattr(shuffled, "cap_variation", variation)
+    assert PLAN.shuffled(10_000).epsilon < PLAN.epsilon
+    assert asked == [PLAN.n_columns + 1]  # what it changes is below the digits that are stated

@@ -114,8 +114,8 @@ class SqliteStore:
                 written = _write_runs(connection, runs)
                 if written:
                     _count(connection, sum(len(run) for run, _ in runs))
-                    index.generation += 1
             # What was committed is known from now on.
+            index.generation += bool(written)
             for (run, settled), number in zip(runs, written, strict=True):
                 index.note(run, number, settled=settled)
             if index.is_untidy:
