@@ -73,6 +73,11 @@ class Process:
         self._process.wait()
         self._process.stderr.close()
 
+    def end_and_read(self):
+        """End it, and return what it said to those who watch it."""
+        self._process.terminate()
+        return self._process.communicate(timeout=60)[1]
+
     def end(self):
         self._process.terminate()
         code = self._process.wait(timeout=60)

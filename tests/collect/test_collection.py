@@ -1,12 +1,14 @@
 import hashlib
 import sqlite3
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from collect.people import GAUSSIAN, PLAIN, PLAN, made_up, released
+from databases import empty_database
 from dpcov import local
 from dpcov.collect import (
     Collection,
@@ -16,6 +18,7 @@ from dpcov.collect import (
     sqlite_index,
     summing,
 )
+from dpcov.collect.runs import places_of, sort_run
 from dpcov.collect.sqlite_store import FILE, SqliteStore
 from dpcov.errors import (
     CollectionError,
@@ -24,6 +27,7 @@ from dpcov.errors import (
     ParameterError,
     ReportError,
 )
+from dpcov.local.report import Reports
 from dpcov.privacy import Pure
 
 ACCEPTED, CONFLICT, CLOSED = Outcome.ACCEPTED, Outcome.CONFLICT, Outcome.CLOSED
@@ -203,6 +207,39 @@ def test_the_order_of_arrival_is_not_kept(tmp_path):
         assert first.count(report[18:34].tobytes()) == 1
     place = [first.index(report[18:34].tobytes()) for report in reports]
     assert place == [second.index(report[18:34].tobytes()) for report in reports]
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_a_closed_file_is_in_the_order_of_ids_as_a_whole(tmp_path):
+    reports = made_up(PLAIN, 500)
+    with Collection.create(tmp_path, PLAIN) as collection:
+        for start in range(0, 500, 50):
+            collection.add_many(reports[start : start + 50])
+        before = collection.release(interim=True)
+        collection.close()
+        after = collection.release()
+        assert collection.add_many(reports) is ACCEPTED
+    assert np.array_equal(before.matrix, after.matrix)
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        runs = connection.execute("SELECT ids FROM runs ORDER BY number").fetchall()
+    connection.close()
+    ids = b"".join(run for (run,) in runs)
+    assert ids == b"".join(sorted(report[18:34].tobytes() for report in reports))
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_sums_from_before_closing_are_not_added_to_those_after(tmp_path):
+    reports = made_up(PLAIN, 600)
+    with Collection.create(tmp_path, PLAIN) as collection, Collection.open(tmp_path) as other:
+        collection.add_many(reports)
+        other.release(interim=True)
+        store = other._store
+        kept = store.checkpoint()
+        assert kept is not None
+        collection.close()
+        store.keep(kept)  # somebody who was adding up meanwhile
+        assert store.checkpoint() is None
+        assert np.array_equal(other.release().matrix, released(PLAIN, reports).matrix)
 
 
 @pytest.mark.claim("P51")
@@ -411,3 +448,50 @@ def test_a_planted_bug_does_not_see_what_others_wrote(tmp_path, monkeypatch):
     assert count(tmp_path / "without") == 2
     monkeypatch.setattr(SqliteStore, "_current_index", stale)
     assert count(tmp_path / "with") == 3
+
+
+def test_sums_that_were_kept_hold_the_mean_too(address, monkeypatch):
+    monkeypatch.setattr(summing, "_APART", 1)
+    reports = made_up(PLAN, 60)
+    assert PLAN.mean
+    with Collection.create(address, PLAN) as collection:
+        collection.add_many(reports)
+        collection.close()
+        first, again = collection.release(), collection.release()
+    assert np.array_equal(first.matrix, again.matrix)
+    assert np.array_equal(again.mean, released(PLAN, reports).mean)
+
+
+def test_a_closed_database_does_not_tell_which_rows_came_first():
+    reports = made_up(PLAIN, 10)
+    with empty_database() as address, Collection.create(address, PLAIN) as collection:
+        for report in reports:
+            collection.add(report.tobytes())
+        collection.close()
+        assert np.array_equal(collection.release().matrix, released(PLAIN, reports).matrix)
+        psycopg = pytest.importorskip("psycopg")
+        with psycopg.connect(address) as connection:
+            rows = connection.execute(
+                "SELECT xmin::text, cmin::text, id FROM dpcov_reports ORDER BY ctid"
+            ).fetchall()
+    assert len({(transaction, command) for transaction, command, _ in rows}) == 1
+    ids = [report_id for _, _, report_id in rows]
+    assert ids == sorted(report[18:34].tobytes() for report in reports)
+
+
+def test_ids_that_share_a_half_cost_no_more_than_others():
+    rng = np.random.default_rng(1)
+    ids = rng.integers(0, 256, (100_000, 16), dtype=np.uint8)
+    ids[:, :8] = 7
+    run = sort_run(Reports(ids, ids))
+    begun = time.process_time()
+    for _ in range(20):
+        assert places_of(run.ids[-1:], run).tolist() == [99_999]
+    assert time.process_time() - begun < 5  # one after the other it would be a minute
+    assert np.array_equal(places_of(ids[:50], run), [run_place(run, each) for each in ids[:50]])
+    absent = np.array([[7] * 8 + [0] * 8, [7] * 8 + [255] * 8, [9] * 16, [0] * 16], np.uint8)
+    assert places_of(absent, run).tolist() == [-1] * 4
+
+
+def run_place(run, report_id):
+    return int(np.flatnonzero((run.ids == report_id).all(axis=1))[0])

@@ -9,10 +9,11 @@ import pytest
 import dpcov
 from dpcov import local
 from dpcov.errors import CorruptFileError, ParameterError
+from dpcov.local import shuffled
 from dpcov.local.cap import lift_rows
 from dpcov.local.sums import take_out_mean
 from dpcov.postprocess.noise_model import NoiseModel
-from dpcov.privacy import cap_epsilon
+from dpcov.privacy import Pure, calibrate_cap, cap_epsilon, cap_variation
 
 NAMES = ["a", "b", "c"]
 PLAN = local.CollectionPlan(columns=NAMES, row_norm=np.sqrt(3), epsilon=4.0, mean=True)
@@ -143,3 +144,75 @@ def test_collectors_with_a_mean_merge_and_are_stored():
     first.add_many(reports[:700])
     second.add_many(reports[700:])
     assert local.Collector.from_state(second.merge(first).state_dict()) == whole
+
+
+def test_a_column_that_fills_the_rows_has_the_errors_that_it_says():
+    names = [f"x{place}" for place in range(6)]
+    plan = local.CollectionPlan(columns=names, row_norm=1.0, epsilon=4.0, mean=True)
+    means, variances = [], []
+    for seed in range(80):
+        x = np.random.default_rng(seed).normal([0.95, 0, 0, 0, 0, 0], 0.01, (600, 6))
+        release = released(x, plan, seed=seed)
+        noise = NoiseModel.of(release).of_table
+        means.append((release.mean - x.mean(axis=0)) / np.sqrt(noise.mean_variance()))
+        truth = np.cov(x.T, bias=True)
+        errors = np.sqrt(noise.interval_variance(slice(0, 6), truth))
+        variances.append(np.diag((release.matrix - truth) / errors))
+    assert np.std(means, axis=0)[0] < 1.25  # 1.6 where all columns count as average ones
+    assert np.std(variances, axis=0)[0] < 1.25
+    assert 0.8 < np.std(np.array(means)[:, 1:]) < 1.15
+
+
+@pytest.mark.claim("P50")
+def test_the_constant_cell_counts_among_many_people_too(monkeypatch):
+    asked = []
+
+    def variation(cap, *, n_columns):
+        asked.append(n_columns)
+        return cap_variation(cap, n_columns=n_columns)
+
+    monkeypatch.setattr(shuffled, "cap_variation", variation)
+    assert PLAN.shuffled(10_000).epsilon < PLAN.epsilon
+    assert asked == [PLAN.n_columns + 1]  # what it changes is below the digits that are stated
+
+
+@pytest.mark.claim("P14")
+def test_constants_that_pay_for_the_columns_alone_are_refused():
+    cap = calibrate_cap(epsilon=2.0, n_columns=2)
+    names, epsilon = ["a", "b"], cap_epsilon(cap, n_columns=2)
+    assert epsilon < cap_epsilon(cap, n_columns=3)
+    local.CollectionPlan(columns=names, row_norm=1.0, epsilon=epsilon, constants=cap)
+    with pytest.raises(ParameterError, match="do not pay"):
+        local.CollectionPlan(columns=names, row_norm=1.0, epsilon=epsilon, constants=cap, mean=True)
+
+
+@pytest.mark.claim("P14")
+def test_a_file_whose_constants_pay_for_the_columns_alone_is_refused(tmp_path):
+    release = released(rows()[:100])
+    epsilon = cap_epsilon(PLAN.cap, n_columns=3)
+    assert epsilon < cap_epsilon(PLAN.cap, n_columns=4)
+    promise = replace(release.provenance.calibrated_for, epsilon=epsilon)
+    made = replace(release.provenance, calibrated_for=promise, events=(Pure("report", epsilon),))
+    replace(release, provenance=made).save(tmp_path / "forged.npz")
+    with pytest.raises(CorruptFileError, match="do not pay"):
+        dpcov.Release.load(tmp_path / "forged.npz")
+
+
+def test_means_are_neither_too_short_nor_noisier_than_they_say():
+    plan = local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=4.0, mean=True)
+    found = []
+    for seed in range(100):
+        x = np.random.default_rng(seed).normal(0.9, 0.02, (500, 1))
+        release = released(x, plan, seed=seed)
+        found.append(float(release.mean[0] - x.mean()) / release.noise_scale.mean)
+    assert abs(np.mean(found)) < 0.4
+    assert 0.8 < np.std(found) < 1.25  # 2.1 if noise did not grow with what is measured
+
+
+def test_means_have_the_length_of_the_rows():
+    plan = local.CollectionPlan(columns=["a", "b"], row_norm=2.0, epsilon=20.0, mean=True)
+    x = np.random.default_rng(1).normal([1.2, -0.9], 0.1, (20_000, 2))
+    release = released(x, plan)
+    error = release.mean - x.mean(axis=0)
+    assert release.noise_scale.mean < 0.02  # a row that is 6 % too short would be seen
+    assert np.abs(error).max() < 4 * release.noise_scale.mean

@@ -163,3 +163,11 @@ def test_questions_must_fill_the_columns_of_the_plan():
         local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=1.0, study=STUDY)
     with pytest.raises(ParameterError, match="must be a Study"):
         local.CollectionPlan(columns=["a"], row_norm=1.0, epsilon=1.0, study={})
+
+
+def test_minus_zero_is_zero_in_a_question():
+    plain, minus = (
+        local.Study(title="T", questions=[local.NumberQuestion("Q", "a", low=low, high=1.0)])
+        for low in (0.0, -0.0)
+    )
+    assert minus.plan(epsilon=1.0).id == plain.plan(epsilon=1.0).id

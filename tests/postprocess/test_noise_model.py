@@ -83,7 +83,8 @@ def test_the_model_of_a_release_takes_over_how_the_noise_grows():
     release = release_of(np.diag(np.linspace(0.5, 1.5, 30)), n_rows=500)
     facts = {name: getattr(release, name) for name in release.__dataclass_fields__}
     noise = NoiseScale(0.1, 0.2, 0.01)
-    model = NoiseModel.of(Release(**(facts | {"noise_scale": noise})))
+    facts |= {"noise_scale": noise, "mean": np.zeros(30)}  # the noise of others grows with means
+    model = NoiseModel.of(Release(**facts))
     assert model.signal_noise == 0.01
     facts = {"noise": 0.2**2, "sampling": 1 / 500, "signal_noise": 0.01}
     about_center = 0.01 * release.mean**2  # it grows with moments about the center

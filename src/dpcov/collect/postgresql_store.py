@@ -111,11 +111,21 @@ class PostgresqlStore:
             connection.execute("SELECT 1 FROM dpcov_collection")
 
     def close(self) -> None:
-        """End the collection, and write the rows anew in the order of ids."""
+        """End the collection, and write the rows anew in the order of ids, all at once.
+
+        The database notes with each row which transaction wrote it, and CLUSTER keeps that: it
+        would tell the order in which reports came.
+        """
         with self._transaction() as connection:
             connection.execute("UPDATE dpcov_collection SET closed = TRUE")
         with self._transaction() as connection:
-            connection.execute("CLUSTER dpcov_reports USING dpcov_reports_pkey")
+            # Whoever adds waits: for a moment there are no rows.
+            connection.execute("SELECT 1 FROM dpcov_collection FOR UPDATE")
+            connection.execute(
+                "CREATE TEMPORARY TABLE dpcov_anew ON COMMIT DROP AS SELECT * FROM dpcov_reports"
+            )
+            connection.execute("TRUNCATE dpcov_reports")
+            connection.execute("INSERT INTO dpcov_reports SELECT * FROM dpcov_anew ORDER BY id")
 
     def in_order(self) -> Iterator[Reports]:
         """Yield all reports in the order of their ids."""
@@ -211,6 +221,8 @@ class PostgresqlStore:
         other = PostgresqlStore(self._address)
         try:
             with other._transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
+                # What is seen is decided behind this lock: not while rows are written anew.
+                connection.execute("LOCK TABLE dpcov_reports IN ACCESS SHARE MODE")
                 yield from _copy_from(connection, query, payload_bytes)
         finally:
             other.release_connections()

@@ -102,18 +102,12 @@ def places_of(wanted: npt.NDArray[np.uint8], run: Reports) -> Places:
     if not len(run):
         return np.full(len(wanted), -1, dtype=np.intp)
     there, asked = halves(run.ids), halves(wanted)
-    place = np.searchsorted(there[:, 0], asked[:, 0])
-    found = np.full(len(asked), -1, dtype=np.intp)
-    # Leading halves that are equal are next to each other; honest ids have none.
-    open_ones = np.arange(len(asked))
-    while len(open_ones):
-        at = place[open_ones]
-        inside = at < len(there)
-        open_ones, at = open_ones[inside], at[inside]
-        same_lead = there[at, 0] == asked[open_ones, 0]
-        open_ones, at = open_ones[same_lead], at[same_lead]
-        hit = there[at, 1] == asked[open_ones, 1]
-        found[open_ones[hit]] = at[hit]
-        open_ones = open_ones[~hit]
-        place[open_ones] += 1
-    return found
+    low = np.searchsorted(there[:, 0], asked[:, 0])
+    high = np.searchsorted(there[:, 0], asked[:, 0], side="right")
+    # Leading halves that are equal are next to each other. Honest ids have none, and whoever
+    # makes some is not to be paid for it by a search of all of them.
+    for one in np.flatnonzero(high - low > 1):
+        low[one] += np.searchsorted(there[low[one] : high[one], 1], asked[one, 1])
+    place = np.minimum(low, len(there) - 1)
+    hit = (there[place] == asked).all(axis=1)
+    return np.where(hit, place, -1)

@@ -16,7 +16,7 @@ from dpcov.collect.runs import places_of, split
 from dpcov.local.plan import CollectionPlan
 from dpcov.local.report import Reports
 
-__all__ = ["LARGE", "RunIndex"]
+__all__ = ["LARGE", "RunIndex", "largest_run", "rows"]
 
 LARGE = 1 << 15
 """So many reports of one batch settle at once."""
@@ -35,7 +35,7 @@ class RunIndex:
         self._read, self._settled = read, KnownIds()
         self._recent_runs = 0
         self._payload_bytes = plan.payload_bytes
-        self._most = max(1, min(_RUN_REPORTS, _RUN_BYTES // plan.report_bytes))
+        self._most = largest_run(plan)
 
     @property
     def is_untidy(self) -> bool:
@@ -80,6 +80,11 @@ class RunIndex:
             found.append(asked[at >= 0])
             said.append(run.payloads[at[at >= 0]])
         return np.concatenate(found), np.concatenate(said)
+
+
+def largest_run(plan: CollectionPlan) -> int:
+    """Return how many reports fit into one row of the database."""
+    return max(1, min(_RUN_REPORTS, _RUN_BYTES // plan.report_bytes))
 
 
 def rows(table: npt.NDArray[np.uint8]) -> list[bytes]:

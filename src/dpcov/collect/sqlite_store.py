@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcov.collect.runs import merge, read_run
+from dpcov.collect.runs import merge, read_run, split
 from dpcov.collect.sqlite_batch import Batch
-from dpcov.collect.sqlite_index import RunIndex
+from dpcov.collect.sqlite_index import RunIndex, largest_run
 from dpcov.collect.store import Facts, Outcome, State, Sums
 from dpcov.errors import CollectionError, DpcovError
 from dpcov.local.plan import CollectionPlan
@@ -113,8 +113,8 @@ class SqliteStore:
                 written = _write_runs(connection, runs)
                 if written:
                     _count(connection, sum(len(run) for run, _ in runs))
-                    index.generation += 1
             # What was committed is known from now on.
+            index.generation += bool(written)
             for (run, settled), number in zip(runs, written, strict=True):
                 index.note(run, number, settled=settled)
             if index.is_untidy:
@@ -128,11 +128,25 @@ class SqliteStore:
             connection.execute("UPDATE collection SET schema = schema WHERE one = 1")
 
     def close(self) -> None:
-        """End the collection: mark it, settle all runs, and write the file anew without traces."""
+        """End the collection: write all reports anew in the order of ids, and the file after that.
+
+        Runs have other numbers then, and sums that were kept are of no use any more.
+        """
+        plan = self.facts().plan
         with self._session() as connection:
             with _transaction(connection):
-                connection.execute("UPDATE collection SET closed = 1 WHERE one = 1")
-            self._settle(connection)
+                closed, count = connection.execute(
+                    "SELECT closed, reports FROM collection"
+                ).fetchone()
+                if not closed:
+                    written = _write_in_order(connection, plan, count)
+                    if written != count:
+                        raise CollectionError(f"{self.name} holds an id twice: it was altered.")
+                    connection.execute("DELETE FROM sums")
+                    connection.execute(
+                        "UPDATE collection SET closed = 1, generation = generation + 1"
+                    )
+            self._index = None
             with suppress(sqlite3.Error):  # others may read, or the disk may have no room
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -141,28 +155,28 @@ class SqliteStore:
         """Yield all reports in the order of their ids, some of the leading byte at a time."""
         plan = self.facts().plan
         with self._snapshot() as connection:
-            count = connection.execute("SELECT reports FROM collection").fetchone()[0]
-            parts = min(256, 1 + count * plan.report_bytes // _PART_BYTES)
-            edges = np.linspace(0, 256, parts + 1).astype(int)
-            for low, high in pairwise(edges):
-                found = [_within(run, int(low), int(high)) for _, _, run in _runs(connection, plan)]
-                yield merge(found, plan.payload_bytes)
+            count, last = _extent(connection)
+            yield from _in_order(connection, plan, count, last)
 
     def after(self, through: bytes | None) -> Iterator[tuple[Reports, bytes | None]]:
         """Yield settled runs beyond a checkpoint, then recent ones."""
-        last = 0 if through is None else int.from_bytes(through, "big")
+        last = 0 if through is None else int.from_bytes(through[1:], "big")
         plan = self.facts().plan
         with self._snapshot() as connection:
+            numbering = _numbering(connection)
             for number, _, run in _runs(connection, plan, "settled = 1 AND number > ?", last):
-                yield run, number.to_bytes(8, "big")
+                yield run, numbering + number.to_bytes(8, "big")
             for _, _, run in _runs(connection, plan, "settled = 0"):
                 yield run, None
 
     def checkpoint(self) -> Sums | None:
-        """Return the sums that were kept."""
+        """Return the sums that were kept, if they are about runs as they are numbered now."""
         with self._session() as connection:
+            numbering = _numbering(connection)
             row = connection.execute("SELECT through, reports, sums FROM sums").fetchone()
-        return None if row is None else Sums(bytes(row[0]), int(row[1]), bytes(row[2]))
+        if row is None or bytes(row[0])[:1] != numbering:
+            return None
+        return Sums(bytes(row[0]), int(row[1]), bytes(row[2]))
 
     def keep(self, sums: Sums) -> None:
         """Keep sums in the place of those before."""
@@ -195,7 +209,7 @@ class SqliteStore:
             runs = [(run, True) for run in index.pieces(whole)]
             written = _write_runs(connection, runs)
             connection.execute("UPDATE collection SET generation = generation + 1")
-            index.generation += 1
+        index.generation += 1  # only now: a commit that failed is no reason to read all again
         index.forget_recent()
         for (run, settled), number in zip(runs, written, strict=True):
             index.note(run, number, settled=settled)
@@ -317,6 +331,40 @@ def _runs(
             "SELECT ids, payloads FROM runs WHERE number = ?", (number,)
         ).fetchone()
         yield number, bool(settled), read_run(ids, payloads, plan.payload_bytes)
+
+
+def _extent(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return how many reports there are, and the number of the last run."""
+    count = connection.execute("SELECT reports FROM collection").fetchone()[0]
+    last = connection.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()[0]
+    return int(count), int(last)
+
+
+def _numbering(connection: sqlite3.Connection) -> bytes:
+    """Return which numbers runs have: closing gives them others."""
+    return bytes([connection.execute("SELECT closed FROM collection").fetchone()[0]])
+
+
+def _in_order(
+    connection: sqlite3.Connection, plan: CollectionPlan, count: int, last: int
+) -> Iterator[Reports]:
+    """Yield the reports of runs up to a number in the order of ids, as memory allows."""
+    parts = min(256, 1 + count * plan.report_bytes // _PART_BYTES)
+    for low, high in pairwise(np.linspace(0, 256, parts + 1).astype(int).tolist()):
+        runs = _runs(connection, plan, "number <= ?", last)
+        yield merge([_within(run, low, high) for _, _, run in runs], plan.payload_bytes)
+
+
+def _write_in_order(connection: sqlite3.Connection, plan: CollectionPlan, count: int) -> int:
+    """Replace all runs by new ones in the order of ids; return how many reports they have."""
+    _, last = _extent(connection)
+    written = 0
+    for part in _in_order(connection, plan, count, last):
+        for piece in split(part, largest_run(plan)):
+            _write_runs(connection, [(piece, True)])
+        written += len(part)
+    connection.execute("DELETE FROM runs WHERE number <= ?", (last,))
+    return written
 
 
 def _write_runs(connection: sqlite3.Connection, runs: Sequence[tuple[Reports, bool]]) -> list[int]:

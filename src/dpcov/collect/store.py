@@ -57,7 +57,7 @@ class Sums:
     reports : int
         How many.
     sums : bytes
-        The upper triangle, as 64-bit integers.
+        The whole table, as 64-bit integers.
     """
 
     through: bytes

@@ -46,7 +46,7 @@ def _bytes_of(collector: Collector) -> bytes:
 
 
 def _collector_of(facts: Facts, known: Sums) -> Collector:
-    size = facts.plan.n_columns
+    size = facts.plan.n_cells
     blank = Collector(facts.plan, simulated=facts.simulated).state_dict()
     try:
         sums = np.frombuffer(known.sums, dtype="<i8").reshape(size, size).astype(np.int64)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dpcov.multiplicity import count_pairs
 from dpcov.postprocess.clipped import Clipped
 from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
-from dpcov.releases import Release
+from dpcov.releases import CAP_CONSTANT, Release
 from dpcov.releases.pairwise import Pairwise
 
 __all__ = ["NoiseModel", "row_blocks"]
@@ -48,8 +48,8 @@ class NoiseModel:
         the squared mean, at least half the variance of its noise, times that variance.
     clipping : Clipped
         What clipping of rows leaves uncertain, in squares of the entries.
-    released_mean_noise : float, default 0
-        The sd of the privacy noise of a released mean.
+    released_mean_noise : ndarray, shape (n_columns,), or float, default 0
+        The sd of the privacy noise of the released means.
     pairwise : Pairwise, optional
         Where noise and numbers of rows differ from pair to pair: both of them.
     field_of : ndarray of int, optional
@@ -72,7 +72,7 @@ class NoiseModel:
     signal_noise: float = 0.0
     mean_noise: Array | float = 0.0
     clipping: Clipped = field(default_factory=lambda: Clipped())
-    released_mean_noise: float = 0.0
+    released_mean_noise: Array | float = 0.0
     pairwise: Pairwise | None = None
     field_of: npt.NDArray[np.int64] | None = None
     is_level: npt.NDArray[np.bool_] | None = None
@@ -87,8 +87,9 @@ class NoiseModel:
         mean = np.zeros(release.n_columns) if release.mean is None else release.mean
         # Noise e of variance s² makes m_i m_j off by m_i e_j + m_j e_i + e_i e_j: by s⁴ in
         # variance, and a square by 2 s⁴, where means are zero. This is what half of s² gives.
-        squared = np.maximum(mean**2, noise.mean**2 / 2)
-        mean_noise = squared * (noise.mean * release.factor) ** 2
+        of_means = _variance_of_means(release)
+        squared = np.maximum(mean**2, of_means / 2)
+        mean_noise = squared * of_means * release.factor**2
         mean_noise += noise.signal * mean**2  # it grows with moments about the center
         model = cls(
             np.diag(release.matrix).copy(),
@@ -98,7 +99,7 @@ class NoiseModel:
             noise.signal,
             0.0 if release.pairwise is not None else mean_noise,
             Clipped.of(release),
-            noise.mean,
+            np.sqrt(of_means),
             release.pairwise,
             release.design.field_of if release.design.groups else None,
             ~release.design.is_number if release.design.groups else None,
@@ -256,6 +257,21 @@ class NoiseModel:
         local = np.arange(len(variance))
         variance[local, start + local] = self.diagonal_variance()[rows]
         return variance
+
+
+def _variance_of_means(release: Release) -> Array | float:
+    """Return the variances of the privacy noise of released means.
+
+    The noise of cap reports grows with a column's second moment about the center. The scale that
+    a release states allows for that of an average column; one that fills the rows has more.
+    """
+    noise = release.noise_scale
+    if release.mean is None or not (noise.signal and noise.mean):
+        return noise.mean**2
+    largest = release.provenance.row_norm**2
+    second = np.minimum(np.diag(release.matrix) + release.mean**2, largest)
+    more = np.maximum(second - largest / release.n_columns, 0.0)
+    return np.asarray(noise.mean**2 + noise.signal * more / (CAP_CONSTANT**2 * largest))
 
 
 def row_blocks(n_columns: int) -> Iterator[slice]:

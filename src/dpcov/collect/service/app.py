@@ -9,7 +9,6 @@ import asyncio
 import hmac
 import os
 import tempfile
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files as package_files
@@ -28,6 +27,7 @@ from dpcov.collect.service.metrics import Metrics
 from dpcov.collect.service.openapi import describe
 from dpcov.collect.service.replies import BINARY, RefusedError, no_store, outcome_reply, secure
 from dpcov.collect.service.settings import Settings
+from dpcov.collect.service.shared import Shared
 from dpcov.collect.service.uploads import Uploads
 from dpcov.collect.store import State
 from dpcov.errors import CollectionError
@@ -37,6 +37,7 @@ __all__ = ["SETTINGS", "from_environment", "make_app"]
 SETTINGS = "DPCOV_COLLECT_SETTINGS"
 """The variable by which a server tells its processes their settings."""
 _FRESH = 5.0  # seconds for which the state is not asked for again
+_HEALTHY = 1.0  # seconds for which it is not tried again whether reports can be kept
 _HEALTH_PATIENCE = 10.0
 _STATIC = {
     "/": ("page.html", "text/html; charset=utf-8"),
@@ -71,7 +72,8 @@ class _Service:
         self._arrivals = Arrivals(collection.add_batches, self._metrics.observe_commit)
         study = collection.plan.study
         self._count_is_public = study is not None and study.count_is_public
-        self._state: tuple[float, State] | None = None
+        self._state = Shared(self._asked_state, _FRESH)
+        self._health = Shared(lambda: self._arrivals.run(collection.check_writable), _HEALTHY)
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -145,7 +147,7 @@ class _Service:
 
     async def status(self, request: Request) -> Response:
         """Say what may be known of the collection."""
-        state = await self._fresh_state()
+        state = await self._state.answer()
         seen = self._count_is_public or self._is_admin(request)
         return JSONResponse(
             {
@@ -161,9 +163,7 @@ class _Service:
     async def health(self, _request: Request) -> Response:
         """Say whether reports can be kept."""
         try:
-            await asyncio.wait_for(
-                self._arrivals.run(self._collection.check_writable), _HEALTH_PATIENCE
-            )
+            await asyncio.wait_for(self._health.answer(), _HEALTH_PATIENCE)
         except (CollectionError, asyncio.TimeoutError):
             return PlainTextResponse("the database cannot be written", 503, no_store())
         return PlainTextResponse("ok", headers=no_store())
@@ -186,8 +186,8 @@ class _Service:
         """End the collection."""
         self._check_admin(request)
         await self._arrivals.run(self._collection.close)
-        self._state = None
-        state = await self._fresh_state()
+        self._state.forget()
+        state = await self._state.answer()
         return JSONResponse({"open": False, "reports": state.reports}, headers=no_store())
 
     async def release(self, request: Request) -> Response:
@@ -203,14 +203,11 @@ class _Service:
             other.disconnect()
         return Response(octets, headers=no_store(), media_type=BINARY)
 
-    async def _fresh_state(self) -> State:
-        now = time.monotonic()
-        if self._state is None or now - self._state[0] > _FRESH:
-            state = await self._arrivals.run(lambda: self._collection.state)
-            if not isinstance(state, State):
-                raise AssertionError("unreachable: a collection has a state")
-            self._state = (now, state)
-        return self._state[1]
+    async def _asked_state(self) -> State:
+        state = await self._arrivals.run(lambda: self._collection.state)
+        if not isinstance(state, State):
+            raise AssertionError("unreachable: a collection has a state")
+        return state
 
     def _is_admin(self, request: Request) -> bool:
         token = self._settings.token

@@ -59,4 +59,7 @@ def _network(address: str) -> bytes:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address.encode(errors="replace")
-    return parsed.packed[:8] if parsed.version == 6 else parsed.packed
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return parsed.packed
+    # Where one socket listens for both, an address of IPv4 is written within IPv6.
+    return parsed.ipv4_mapped.packed if parsed.ipv4_mapped else parsed.packed[:8]

@@ -40,6 +40,8 @@ class Uploads:
     async def reading(self, request: Request, *, trusted: bool) -> AsyncIterator[Reports]:
         """Give the reports of a request; their memory counts until the block ends."""
         declared = self._declared_length(request)
+        if not trusted:  # before it has room: what is never sent would keep others out
+            self._check_burst(declared // self._size)
         if self._in_memory + declared > self._settings.waiting_bytes:
             raise RefusedError(503, "The server is busy. Send the same bytes again later.", wait=2)
         self._in_memory += declared
@@ -83,14 +85,16 @@ class Uploads:
             raise RefusedError(400, "The request is shorter than it states.")
         return body
 
-    def _check_rate(self, request: Request, reports: int, *, trusted: bool) -> None:
-        if trusted:
-            return
+    def _check_burst(self, reports: int) -> None:
         if self._settings.rate and reports > self._settings.burst:
             raise RefusedError(
                 413,
                 f"Send {self._settings.burst:,} reports at a time at most, or with the token.",
             )
+
+    def _check_rate(self, request: Request, reports: int, *, trusted: bool) -> None:
+        if trusted:
+            return
         address = request.client.host if request.client else ""
         wait = self._rates.wait(address, reports, time.monotonic())
         if wait > 0:
