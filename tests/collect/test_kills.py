@@ -22,7 +22,7 @@ class Client(threading.Thread):
     """Sends reports one after the other, each until the server has it."""
 
     def __init__(self, url, reports):
-        super().__init__()
+        super().__init__(daemon=True)  # a test that fails does not wait for it
         self.url, self.left, self.accepted = url, list(reports), []
         self.answers = set()
 

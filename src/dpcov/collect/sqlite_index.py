@@ -21,7 +21,8 @@ __all__ = ["LARGE", "RunIndex", "largest_run", "rows"]
 LARGE = 1 << 15
 """So many reports of one batch settle at once."""
 _RUN_REPORTS, _RUN_BYTES = 1 << 16, 1 << 24
-_MOST_RECENT, _MOST_RECENT_BYTES, _MOST_RECENT_RUNS = 100_000, 1 << 26, 4096
+# Reports, bytes and commits until recent runs settle: seldom enough, and soon done.
+_MOST_RECENT, _MOST_RECENT_BYTES, _MOST_RECENT_RUNS = 50_000, 1 << 26, 1024
 
 
 class RunIndex:

@@ -321,15 +321,12 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _runs(
     connection: sqlite3.Connection, plan: CollectionPlan, which: str = "1", *values: int
 ) -> Iterator[tuple[int, bool, Reports]]:
-    """Yield number, whether it is settled, and reports of runs."""
-    numbers = connection.execute(
-        f"SELECT number, settled FROM runs WHERE {which} ORDER BY number",  # noqa: S608
+    """Yield number, whether it is settled, and reports of runs. Write none meanwhile."""
+    found = connection.execute(
+        f"SELECT number, settled, ids, payloads FROM runs WHERE {which} ORDER BY number",  # noqa: S608
         values,
-    ).fetchall()
-    for number, settled in numbers:
-        ids, payloads = connection.execute(
-            "SELECT ids, payloads FROM runs WHERE number = ?", (number,)
-        ).fetchone()
+    )
+    for number, settled, ids, payloads in found:
         yield number, bool(settled), read_run(ids, payloads, plan.payload_bytes)
 
 
