@@ -5,8 +5,10 @@ Owns these sentences.
 
 from __future__ import annotations
 
+import shlex
+
 from dpcov.collect.collection import Collection
-from dpcov.collect.store import State
+from dpcov.collect.store import State, is_postgresql
 
 __all__ = ["describe_serving", "describe_state"]
 
@@ -24,10 +26,18 @@ def describe_state(collection: Collection, state: State) -> str:
     if state.reports < minimum:
         lines.append(f"A release needs {minimum:,} people, {minimum - state.reports:,} more.")
     elif state.closed:
-        lines.append("To release it: dpcov collect release --out FOLDER")
+        lines.append(f"To release it: dpcov collect release --out FOLDER{_place(collection)}")
     else:
-        lines.append("To end it, which is final: dpcov collect close")
+        lines.append(f"To end it, which is final: dpcov collect close{_place(collection)}")
     return "\n".join(lines)
+
+
+def _place(collection: Collection) -> str:
+    """Return the option that names the collection, if it is not where commands look first."""
+    if collection.name == "collection":
+        return ""
+    shown = "postgresql://…" if is_postgresql(collection.name) else collection.name
+    return f" --database {shlex.quote(shown) if '…' not in shown else shown}"
 
 
 def describe_serving(collection: Collection, state: State, where: str) -> str:
