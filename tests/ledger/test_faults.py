@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import dpcov
+from databases import SERVER
 from dpcov.errors import BudgetError
 from dpcov.ledger.account import Account
 from dpcov.privacy.counting import counted_cost
-from ledger.conftest import SERVER
 from ledger.ledgers import ONE, ROWS, new
 
 ALL = bool(os.environ.get("DPCOV_TEST_FAULTS"))
