@@ -2,6 +2,7 @@ import hashlib
 import sqlite3
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,13 @@ def small_runs(monkeypatch):
     monkeypatch.setattr(sqlite_index, "_MOST_RECENT", 100)
     monkeypatch.setattr(sqlite_index, "_RUN_REPORTS", 64)
     monkeypatch.setattr(summing, "_APART", 128)
+
+
+@pytest.fixture
+def opened():
+    """Give what opens a collection for the time of a test."""
+    with ExitStack() as stack:
+        yield stack.enter_context
 
 
 def with_other_payload(report):
@@ -338,39 +346,39 @@ def test_sums_that_were_kept_are_used_and_damaged_ones_are_found(tmp_path, monke
 
 
 @pytest.mark.usefixtures("small_runs")
-def test_any_tree_of_merges_gives_the_same_bytes(tmp_path):
+def test_any_tree_of_merges_gives_the_same_bytes(tmp_path, opened):
     reports = made_up(PLAIN, 500)
     other = with_other_payload(reports[:3])  # somebody sent two different things
     parts = [reports[:200], np.concatenate([other[:1], reports[150:400]]), reports[390:]]
     sources = []
     for number, part in enumerate(parts):
-        sources.append(Collection.create(tmp_path / f"part{number}", PLAIN))
+        sources.append(opened(Collection.create(tmp_path / f"part{number}", PLAIN)))
         assert sources[-1].add_many(part) is ACCEPTED
+    first = opened(merge_collections(sources[:2], tmp_path / "first"))
     trees = [
-        merge_collections(sources, tmp_path / "all"),
-        merge_collections(sources[::-1], tmp_path / "backwards"),
-        merge_collections(
-            [merge_collections(sources[:2], tmp_path / "first"), sources[2]], tmp_path / "tree"
-        ),
+        opened(merge_collections(sources, tmp_path / "all")),
+        opened(merge_collections(sources[::-1], tmp_path / "backwards")),
+        opened(merge_collections([first, sources[2]], tmp_path / "tree")),
     ]
     assert {tree.state.reports for tree in trees} == {500}
     assert len({tree.digest() for tree in trees}) == 1
     matrices = [tree.release(interim=True).matrix for tree in trees]
     assert all(np.array_equal(matrix, matrices[0]) for matrix in matrices)
+    other_plan = opened(Collection.create(tmp_path / "x", PLAN))
     with pytest.raises(ForeignReportError):
-        merge_collections([sources[0], Collection.create(tmp_path / "x", PLAN)], tmp_path / "y")
+        merge_collections([sources[0], other_plan], tmp_path / "y")
     with pytest.raises(CollectionError, match="already"):
         merge_collections(sources, tmp_path / "all")
 
 
-def test_collections_of_both_kinds_are_merged(address, tmp_path):
+def test_collections_of_both_kinds_are_merged(address, tmp_path, opened):
     reports = made_up(PLAIN, 50)
-    with Collection.create(address, PLAIN) as one:
-        one.add_many(reports[:30])
-        other = Collection.create(tmp_path / "other", PLAIN)
-        other.add_many(reports[20:])
-        made = merge_collections([one, other], tmp_path / "made")
-        assert made.state.reports == 50
+    one = opened(Collection.create(address, PLAIN))
+    one.add_many(reports[:30])
+    other = opened(Collection.create(tmp_path / "other", PLAIN))
+    other.add_many(reports[20:])
+    made = opened(merge_collections([one, other], tmp_path / "made"))
+    assert made.state.reports == 50
 
 
 def test_a_failed_commit_leaves_what_was_there(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -274,11 +275,12 @@ def merge(
     from dpcov.collect.merging import merge_collections
 
     with guarded("The new collection may be incomplete: remove it, and merge again."):
-        opened = [Collection.open(source) for source in sources]
-        with show_progress(None) as bar:
-            made = merge_collections(opened, into, tell=bar)
+        with ExitStack() as stack, show_progress(None) as bar:
+            opened = [stack.enter_context(Collection.open(source)) for source in sources]
+            made = stack.enter_context(merge_collections(opened, into, tell=bar))
+            said = describe_state(made, made.state)
         if not quiet:
-            typer.echo(describe_state(made, made.state))
+            typer.echo(said)
 
 
 @collect.command()

@@ -55,7 +55,11 @@ class Collection:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._facts = store.facts()
+        try:
+            self._facts = store.facts()
+        except BaseException:
+            store.release_connections()
+            raise
 
     @classmethod
     def create(
