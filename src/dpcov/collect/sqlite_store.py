@@ -13,14 +13,19 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
-from dpcov.collect.runs import merge, read_run, split
+from dpcov.collect.runs import merge
 from dpcov.collect.sqlite_batch import Batch
-from dpcov.collect.sqlite_index import RunIndex, largest_run
+from dpcov.collect.sqlite_index import RunIndex
+from dpcov.collect.sqlite_runs import (
+    extent,
+    numbering_of,
+    ordered,
+    read_runs,
+    write_in_order,
+    write_runs,
+)
 from dpcov.collect.store import Facts, Outcome, State, Sums
 from dpcov.errors import CollectionError, DpcovError
 from dpcov.local.plan import CollectionPlan
@@ -42,7 +47,6 @@ _TABLES = (
     "CREATE TABLE sums (one INTEGER PRIMARY KEY CHECK (one = 1), through BLOB NOT NULL, "
     "reports INTEGER NOT NULL, sums BLOB NOT NULL)",
 )
-_PART_BYTES = 1 << 26  # of reports that are sorted in memory at a time
 
 
 class SqliteStore:
@@ -110,7 +114,7 @@ class SqliteStore:
                 runs = [(run, True) for large in batch.large for run in index.pieces(large)]
                 if len(small := batch.small(payload_bytes)):
                     runs.append((small, False))
-                written = _write_runs(connection, runs)
+                written = write_runs(connection, runs)
                 if written:
                     _count(connection, sum(len(run) for run, _ in runs))
             # What was committed is known from now on.
@@ -139,7 +143,7 @@ class SqliteStore:
                     "SELECT closed, reports FROM collection"
                 ).fetchone()
                 if not closed:
-                    written = _write_in_order(connection, plan, count)
+                    written = write_in_order(connection, plan, count)
                     if written != count:
                         raise CollectionError(f"{self.name} holds an id twice: it was altered.")
                     connection.execute("DELETE FROM sums")
@@ -155,24 +159,24 @@ class SqliteStore:
         """Yield all reports in the order of their ids, some of the leading byte at a time."""
         plan = self.facts().plan
         with self._snapshot() as connection:
-            count, last = _extent(connection)
-            yield from _in_order(connection, plan, count, last)
+            count, last = extent(connection)
+            yield from ordered(connection, plan, count, last)
 
     def after(self, through: bytes | None) -> Iterator[tuple[Reports, bytes | None]]:
         """Yield settled runs beyond a checkpoint, then recent ones."""
         last = 0 if through is None else int.from_bytes(through[1:], "big")
         plan = self.facts().plan
         with self._snapshot() as connection:
-            numbering = _numbering(connection)
-            for number, _, run in _runs(connection, plan, "settled = 1 AND number > ?", last):
+            numbering = numbering_of(connection)
+            for number, _, run in read_runs(connection, plan, "settled = 1 AND number > ?", last):
                 yield run, numbering + number.to_bytes(8, "big")
-            for _, _, run in _runs(connection, plan, "settled = 0"):
+            for _, _, run in read_runs(connection, plan, "settled = 0"):
                 yield run, None
 
     def checkpoint(self) -> Sums | None:
         """Return the sums that were kept, if they are about runs as they are numbered now."""
         with self._session() as connection:
-            numbering = _numbering(connection)
+            numbering = numbering_of(connection)
             row = connection.execute("SELECT through, reports, sums FROM sums").fetchone()
         if row is None or bytes(row[0])[:1] != numbering:
             return None
@@ -198,7 +202,7 @@ class SqliteStore:
         with _transaction(connection):
             index = self._current_index(connection)
             plan = self.facts().plan
-            recent = list(_runs(connection, plan, "settled = 0"))
+            recent = list(read_runs(connection, plan, "settled = 0"))
             if not recent:
                 return
             # Ids are known once each: nothing is lost, which is checked.
@@ -207,7 +211,7 @@ class SqliteStore:
                 raise CollectionError(f"{self.name} holds an id twice: it was altered.")
             connection.execute("DELETE FROM runs WHERE settled = 0")
             runs = [(run, True) for run in index.pieces(whole)]
-            written = _write_runs(connection, runs)
+            written = write_runs(connection, runs)
             connection.execute("UPDATE collection SET generation = generation + 1")
         index.generation += 1  # only now: a commit that failed is no reason to read all again
         index.forget_recent()
@@ -220,7 +224,7 @@ class SqliteStore:
         if self._index is None or self._index.generation != generation:
             index = RunIndex(self.facts().plan, generation, lambda number: self._run(number))
             settled = []
-            for number, is_settled, run in _runs(connection, self.facts().plan):
+            for number, is_settled, run in read_runs(connection, self.facts().plan):
                 if is_settled:
                     settled.append((run.ids, number))
                 else:
@@ -234,7 +238,7 @@ class SqliteStore:
         if self._connection is None:
             raise AssertionError("unreachable: a run is read within a transaction")
         plan = self.facts().plan
-        for _, _, run in _runs(self._connection, plan, "number = ?", number):
+        for _, _, run in read_runs(self._connection, plan, "number = ?", number):
             return run
         raise CollectionError(f"{self.name} lost a run of reports: it was altered.")
 
@@ -318,70 +322,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _runs(
-    connection: sqlite3.Connection, plan: CollectionPlan, which: str = "1", *values: int
-) -> Iterator[tuple[int, bool, Reports]]:
-    """Yield number, whether it is settled, and reports of runs. Write none meanwhile."""
-    found = connection.execute(
-        f"SELECT number, settled, ids, payloads FROM runs WHERE {which} ORDER BY number",  # noqa: S608
-        values,
-    )
-    for number, settled, ids, payloads in found:
-        yield number, bool(settled), read_run(ids, payloads, plan.payload_bytes)
-
-
-def _extent(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Return how many reports there are, and the number of the last run."""
-    count = connection.execute("SELECT reports FROM collection").fetchone()[0]
-    last = connection.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()[0]
-    return int(count), int(last)
-
-
-def _numbering(connection: sqlite3.Connection) -> bytes:
-    """Return which numbers runs have: closing gives them others."""
-    return bytes([connection.execute("SELECT closed FROM collection").fetchone()[0]])
-
-
-def _in_order(
-    connection: sqlite3.Connection, plan: CollectionPlan, count: int, last: int
-) -> Iterator[Reports]:
-    """Yield the reports of runs up to a number in the order of ids, as memory allows."""
-    parts = min(256, 1 + count * plan.report_bytes // _PART_BYTES)
-    for low, high in pairwise(np.linspace(0, 256, parts + 1).astype(int).tolist()):
-        runs = _runs(connection, plan, "number <= ?", last)
-        yield merge([_within(run, low, high) for _, _, run in runs], plan.payload_bytes)
-
-
-def _write_in_order(connection: sqlite3.Connection, plan: CollectionPlan, count: int) -> int:
-    """Replace all runs by new ones in the order of ids; return how many reports they have."""
-    _, last = _extent(connection)
-    written = 0
-    for part in _in_order(connection, plan, count, last):
-        for piece in split(part, largest_run(plan)):
-            _write_runs(connection, [(piece, True)])
-        written += len(part)
-    connection.execute("DELETE FROM runs WHERE number <= ?", (last,))
-    return written
-
-
-def _write_runs(connection: sqlite3.Connection, runs: Sequence[tuple[Reports, bool]]) -> list[int]:
-    numbers = []
-    for run, settled in runs:
-        cursor = connection.execute(
-            "INSERT INTO runs (settled, ids, payloads) VALUES (?, ?, ?)",
-            (settled, run.ids.tobytes(), run.payloads.tobytes()),
-        )
-        numbers.append(int(cursor.lastrowid or 0))
-    return numbers
-
-
 def _count(connection: sqlite3.Connection, more: int) -> None:
     connection.execute(
         "UPDATE collection SET reports = reports + ?, generation = generation + 1", (more,)
     )
-
-
-def _within(run: Reports, low: int, high: int) -> Reports:
-    """Return the reports of a run whose ids begin with a byte from low to below high."""
-    start, end = np.searchsorted(run.ids[:, 0], [low, high])
-    return Reports(run.ids[start:end].copy(), run.payloads[start:end].copy())

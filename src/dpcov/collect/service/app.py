@@ -90,7 +90,6 @@ class _Service:
         routes += [
             Route(path, _static(name, kind), methods=["GET"])
             for path, (name, kind) in _STATIC.items()
-            if (package_files("dpcov.collect") / "static" / name).is_file()
         ]
         return Starlette(
             routes=routes,
