@@ -37,6 +37,8 @@ class CheckedProducts:
         Of the blocks, and of the products in BLAS.
     pool : ThreadPoolExecutor, optional
         The threads for all that is not BLAS; by default the caller's alone.
+    probe : ndarray of integers, optional
+        Of whoever computes the images of rows in another way; by default all bits are random.
 
     Notes
     -----
@@ -51,12 +53,16 @@ class CheckedProducts:
         sums: Triangle,
         floats: type[np.floating[Any]],
         pool: ThreadPoolExecutor | None = None,
+        *,
+        probe: Integers | None = None,
     ) -> None:
         self._sums, self._pool = sums, pool
         self._digits = np.finfo(floats).nmant + 1
         self._buffer = np.empty(max(panel.size for _, panel in sums.panels()), dtype=floats)
-        entropy = os.urandom(sums.dtype.itemsize * sums.size)
-        self._probe: Integers = np.frombuffer(entropy, dtype=sums.dtype)
+        if probe is None:
+            entropy = os.urandom(sums.dtype.itemsize * sums.size)
+            probe = np.frombuffer(entropy, dtype=sums.dtype)
+        self._probe: Integers = probe
         self._bounds = [(start, start + len(panel)) for start, panel in sums.panels()]
 
     def image(self, rows: Integers) -> Integers:

@@ -19,7 +19,7 @@ from dpcov.errors import (
     ParameterError,
     SensitiveDataError,
 )
-from dpcov.exact import products, triangle
+from dpcov.exact import triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.threads import blas_threads
 from dpcov.exact.triangle import Triangle
@@ -103,7 +103,7 @@ def sliced_and_one_by_one(monkeypatch, grid, threads=1, missing="refuse"):
         return quantize_rows(block, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(products, "_CHUNK_BYTES", 1)
+        patch.setattr(module, "_TILE_CELLS", 1)
         patch.setattr(module, "quantize_rows", quantize)
         sliced = Gram.from_rows(rows, **rule)
     assert sum(lengths_of_slices) == 100
@@ -125,17 +125,44 @@ def test_a_block_in_slices_is_the_sum_of_its_rows_one_by_one(monkeypatch, kind, 
 @pytest.mark.parametrize(
     "planted",
     [
-        "np.trunc((block[part] / self._grid.step).clip(-(2.0**24), 2.0**24), out=cells)",
+        "np.trunc((block[part] / self._rule.grid.step).clip(-(2.0**24), 2.0**24), out=cells)",
         "np.trunc(1.001 * cells, out=cells)",
         "cells[-1] = cells[0]",
     ],
 )
 def test_other_rows_in_a_later_slice_are_noticed(monkeypatch, planted):
-    right = "quantize_rows(block[part], self._grid, self._missing, cells)\n"
+    right = "quantize_rows(block[part], self._rule.grid, self._rule.missing, cells)\n"
     wrong = f"{right}        if part.start:\n            {planted}\n"
-    plant(monkeypatch, "sensitive.sums.gram:_BlockKernel.add", right, wrong)
+    plant(monkeypatch, "sensitive.sums.gram:_Lane._quantize", right, wrong)
     sliced, alone = sliced_and_one_by_one(monkeypatch, GRID)
     assert sliced != alone
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("columns", [0, 1500])
+def test_lanes_and_one_product_on_all_threads_are_the_same(monkeypatch, columns):
+    rows = np.random.default_rng(1).normal(size=(3000, 6))
+    blocks = np.array_split(rows, 20)
+    expected = Gram.from_rows(rows, grid=GRID, threads=1)
+    monkeypatch.setattr(module, "_MOST_COLUMNS_IN_LANES", columns)
+    for threads in (1, 2, 4):
+        assert Gram.from_blocks(blocks, n_columns=6, grid=GRID, threads=threads) == expected
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_product_that_is_not_exact_is_caught_in_any_lane(monkeypatch, threads):
+    rows = np.random.default_rng(0).normal(size=(100, 8))
+    exact, calls = np.matmul, []
+
+    def off_by_one(a, b, out):
+        exact(a, b, out=out)
+        calls.append(0)
+        out[5, 3] += len(calls) == 9
+
+    monkeypatch.setattr(np, "matmul", off_by_one)
+    with pytest.raises(InexactArithmeticError):
+        Gram.from_blocks(np.array_split(rows, 10), n_columns=8, grid=GRID, threads=threads)
 
 
 @pytest.mark.claim("P7")
@@ -295,8 +322,8 @@ def test_blas_threads_are_limited_and_restored():
 @pytest.mark.claim("P7")
 def test_a_constant_cell_takes_room_in_blocks_and_sums():
     plain, full = Grid(row_norm=1.0, bits=20), Grid(row_norm=1.0, bits=20, constant=1 << 20)
-    assert max_block_rows(1000, plain) == 2 * max_block_rows(1000, full)
-    assert max_block_rows(1000, full) * full.largest_product <= 2**53
+    assert max_block_rows(100, plain) == 2 * max_block_rows(100, full)
+    assert max_block_rows(100, full) * full.largest_product <= 2**53
     most = 2**62 // full.largest_product
     sums = Gram.from_rows(np.zeros((1, 2)), grid=full).triangle
     Gram(sums, n_rows=most, grid=full)

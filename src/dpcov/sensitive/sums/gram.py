@@ -6,9 +6,10 @@ and sent between processes, and it refuses to be printed, converted, or stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,23 @@ import numpy.typing as npt
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, ParameterError
 from dpcov.exact.grid import Grid
+from dpcov.exact.probes import FloatProbe
 from dpcov.exact.products import CheckedProducts
 from dpcov.exact.sealed import Sealed
 from dpcov.exact.threads import allowed_threads, blas_threads
 from dpcov.exact.triangle import Integers, Triangle
 from dpcov.parameters import check_count
+from dpcov.sensitive.sums.lanes import work_in_lanes
 from dpcov.sensitive.sums.rows import quantize_rows
 
 __all__ = ["Gram", "GramKernel", "max_block_rows"]
 
-_BLOCK_BYTES = 64 << 20
+# Long enough that adding up the product is little beside it, short enough that several fit.
+_BLOCK_BYTES = 32 << 20
 _MIN_BLOCK_ROWS = 1024
+# Each lane has sums of its own; with more columns all threads multiply one block.
+_MOST_COLUMNS_IN_LANES = 1500
+_TILE_CELLS = 1 << 16  # what is quantized at a time stays in a cache
 
 
 class Gram(Sealed):
@@ -41,9 +48,10 @@ class Gram(Sealed):
     integer of at most block_rows · B ≤ 2^53, so BLAS makes no rounding error in any order;
     blocks are added in 64-bit integers that cannot overflow because n_rows · B ≤ 2^62. Here
     B = 4^bits, plus the square of the constant if there is one. Hence any split and any order
-    of the rows give the same bytes. A Freivalds check of every panel of every block, in
-    integers modulo 2^64, catches a BLAS that is not exact: an error that is no multiple of
-    2^t is missed with probability at most 2^(t−64).
+    of the rows give the same bytes. A Freivalds check of every panel of every block, modulo 2^64,
+    catches a BLAS that is not exact. Its probe has k = `FloatProbe.bits` random bits and a sign,
+    k = 27 for a thousand columns: an error in one entry that is no multiple of 2^t is missed with
+    probability at most max(2^(−k−1), 2^(t−64)).
 
     Examples
     --------
@@ -103,16 +111,23 @@ class Gram(Sealed):
         """
         missing = Missing.parse(missing)
         threads = allowed_threads() if threads is None else check_count("threads", threads, low=1)
-        sums = Triangle.zeros(n_columns + (grid.constant > 0), np.int64)
+        quiet = slice(0, 0) if quiet is None else quiet
+        rule = _Rule(n_columns, grid, missing, quiet)
         n_rows = 0
-        with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
-            kernel = _BlockKernel(sums, grid, missing, pool, quiet or slice(0, 0))
+
+        def checked() -> Iterator[npt.NDArray[Any]]:
+            nonlocal n_rows
             for block in blocks:
-                _check_block(block, n_columns, grid, quiet or slice(0, 0))
+                _check_block(block, n_columns, grid, quiet)
                 n_rows += len(block)
                 _check_room(n_rows, grid)
-                kernel.add(block)
-            kernel.finish()
+                yield block
+
+        n_lanes = threads if n_columns <= _MOST_COLUMNS_IN_LANES else 1
+        with blas_threads(threads // n_lanes), ThreadPoolExecutor(threads) as pool:
+            lanes = [_Lane(rule, pool if n_lanes < threads else None) for _ in range(n_lanes)]
+            work_in_lanes(lanes, checked(), pool)
+        sums = reduce(Triangle.__add__, (lane.finish() for lane in lanes))
         return cls(sums, n_rows=n_rows, grid=grid)
 
     @property
@@ -193,72 +208,92 @@ class GramKernel:
         )
 
 
-class _BlockKernel:
-    """Quantize a block on several threads, multiply it in BLAS, check and add it.
+@dataclass(frozen=True)
+class _Rule:
+    """What all lanes know."""
+
+    n_columns: int
+    grid: Grid
+    missing: Missing
+    quiet: slice
+
+    @property
+    def size(self) -> int:
+        """The number of columns of the sums, the constant one included."""
+        return self.n_columns + (self.grid.constant > 0)
+
+
+class _Lane:
+    """Quantizes blocks, multiplies them in BLAS, checks and adds them: one after the other.
 
     Quiet columns are left out of the products until one of them is not zero; from then on it is in.
     The sums are the same.
     """
 
-    def __init__(
-        self,
-        sums: Triangle,
-        grid: Grid,
-        missing: Missing,
-        pool: ThreadPoolExecutor,
-        quiet: slice,
-    ) -> None:
-        self._sums, self._grid, self._missing, self._pool = sums, grid, missing, pool
-        self._whole = np.empty((0, sums.size))
-        self._quiet = quiet
-        self._is_in = np.ones(sums.size, dtype=np.bool_)
-        self._is_in[quiet] = False
+    def __init__(self, rule: _Rule, pool: ThreadPoolExecutor | None) -> None:
+        self._rule, self._pool = rule, pool
+        self._sums = Triangle.zeros(rule.size, np.int64)
+        self._rows = np.empty((0, 0))
+        self._is_in = np.ones(rule.size, dtype=np.bool_)
+        self._is_in[rule.quiet] = False
         self._start()
 
     def add(self, block: npt.NDArray[Any]) -> None:
-        if len(self._whole) < len(block):
-            self._whole = np.full((len(block), self._whole.shape[1]), float(self._grid.constant))
-        whole = self._whole[: len(block)]
-        comes_without = block.shape[1] < self._quiet.stop
+        """Add the products of the rows of a block."""
+        quiet = self._rule.quiet
+        comes_without = block.shape[1] < quiet.stop
+        if comes_without and not self._is_in[quiet].any():
+            whole = self._quantize(block, int(self._is_in.sum()))
+        else:
+            whole = self._quantize(block, self._rule.size)
+            heard = self._is_in.copy()
+            if not comes_without:
+                heard[quiet] |= whole[:, quiet].any(axis=0)
+            if not np.array_equal(heard, self._is_in):
+                self._settle()
+                self._is_in = heard
+                self._start()
+            whole = whole if self._is_in.all() else whole[:, self._is_in]
+        self._products.add(whole, self._probe.image(whole))
 
-        def prepare(part: slice) -> npt.NDArray[np.bool_]:
+    def finish(self) -> Triangle:
+        """Return the sums of all blocks."""
+        self._settle()
+        return self._sums
+
+    def _quantize(self, block: npt.NDArray[Any], width: int) -> npt.NDArray[np.float64]:
+        """Return whole rows of so many columns, the constant last, and zeros where none came."""
+        if self._rows.shape[1] != width or len(self._rows) < len(block):
+            self._rows = np.full((len(block), width), float(self._rule.grid.constant))
+        whole = self._rows[: len(block)]
+        n_cells = width - (self._rule.grid.constant > 0)
+        step = max(16, _TILE_CELLS // width)
+        for start in range(0, len(block), step):
+            part = slice(start, start + step)
             cells = whole[part, : block.shape[1]]
-            quantize_rows(block[part], self._grid, self._missing, cells)
-            if comes_without:
-                if self._is_in[self._quiet].any():
-                    whole[part, self._quiet] = 0.0
-                return self._is_in[self._quiet]
-            return np.asarray(whole[part, self._quiet].any(axis=0), dtype=np.bool_)
+            quantize_rows(block[part], self._rule.grid, self._rule.missing, cells)
+            whole[part, block.shape[1] : n_cells] = 0.0
+        return whole
 
-        heard = self._is_in.copy()
-        for part in self._products.over_rows(prepare, whole.shape):
-            heard[self._quiet] |= part
-        if not np.array_equal(heard, self._is_in):
-            self.finish()
-            self._is_in = heard
-            self._start()
-        self._multiply(whole if self._is_in.all() else whole[:, self._is_in])
-
-    def finish(self) -> None:
-        """Add what is left to the sums."""
+    def _settle(self) -> None:
+        """Add what there is of the columns that were in to the sums."""
         if self._part is not self._sums:
             self._sums.add_at(self._part, np.flatnonzero(self._is_in))
 
     def _start(self) -> None:
         """Begin to add up the columns that are in."""
-        n_in = int(self._is_in.sum())
-        whole = n_in == self._sums.size
-        self._part = self._sums if whole else Triangle.zeros(n_in, np.int64)
-        self._products = CheckedProducts(self._part, np.float64, self._pool)
-
-    def _multiply(self, whole: npt.NDArray[np.float64]) -> None:
-        def look(part: slice) -> Integers:
-            return self._products.image(whole[part].astype(np.int64))
-
-        image = np.zeros(whole.shape[1], dtype=np.int64)
-        for part in self._products.over_rows(look, whole.shape):
-            image += part
-        self._products.add(whole, image)
+        n_in, grid = int(self._is_in.sum()), self._rule.grid
+        is_whole = n_in == self._rule.size
+        self._part = self._sums if is_whole else Triangle.zeros(n_in, np.int64)
+        self._probe = FloatProbe(
+            [start for start, _ in self._part.panels()],
+            n_in,
+            squared_norm=grid.largest_product,
+            n_rows=max_block_rows(self._rule.n_columns, grid),
+        )
+        self._products = CheckedProducts(
+            self._part, np.float64, self._pool, probe=self._probe.integers
+        )
 
 
 def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid, quiet: slice) -> None:

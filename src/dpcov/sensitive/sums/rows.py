@@ -52,7 +52,7 @@ def quantize_rows(
 
 
 def _squared_norms(whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    squared: npt.NDArray[np.float64] = np.einsum("ij,ij->i", whole, whole)
+    squared: npt.NDArray[np.float64] = np.vecdot(whole, whole)
     return squared
 
 
