@@ -7,6 +7,7 @@ the leading bits of a mantissa, so it is read off a float without rounding. Sees
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ _FEWEST_BITS = 2
 _MOST_BYTES = 256 << 20  # what the counts of all columns may take
 _MANTISSA = 52
 _BIAS = 1023
-_SIZE = np.int64(2**63 - 1)  # all of a float but its sign
+_EXPONENT = 11
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -104,24 +105,32 @@ class Ruler:
         # The difference may leave the floats, and is then beyond the top, as it should be.
         with np.errstate(over="ignore"):
             apart = np.subtract(values, self.origin[columns], dtype=np.float64)
-        return self.index_of_distances(apart, self.first_keys[columns])
+        return self.index_of_distances(apart, self.first_keys[columns]).astype(np.int64)
 
     @property
     def first_keys(self) -> Indices:
         """The leading bits, as an integer, of the smallest size that is told from zero."""
         return (_BIAS + self.top - OCTAVES) << self.bits
 
-    def index_of_distances(self, apart: Array, first_keys: Indices) -> Indices:
-        """Return the bins of distances from the origin; `first_keys` must fit their shape."""
-        # The leading bits of a positive float, as an integer, rise with it.
+    def index_of_distances(
+        self, apart: Array, first_keys: Indices, out: npt.NDArray[np.integer[Any]] | None = None
+    ) -> npt.NDArray[np.integer[Any]]:
+        """Return the bins of distances from the origin; `first_keys` must fit their shape.
+
+        `apart` is overwritten. All that is left of a float fits 32 bits: its sign, its exponent
+        and at most 20 bits of its mantissa.
+        """
         floats = apart.view(np.int64)
-        found = floats & _SIZE
-        found >>= _MANTISSA - self.bits
-        found -= first_keys - 1
+        np.right_shift(floats, _MANTISSA - self.bits, out=floats)
+        found = np.empty(apart.shape, dtype=np.int32) if out is None else out
+        np.copyto(found, floats, casting="unsafe")
+        sign = found >> 31
+        # The leading bits of a positive float, as an integer, rise with it.
+        found &= (1 << (_EXPONENT + self.bits)) - 1
+        found -= (first_keys - 1).astype(np.int32)
         np.maximum(found, 0, out=found)
         np.minimum(found, self.half, out=found)
         # −0 is in the bin of zero, too: its index is 0 with either sign.
-        sign = floats >> 63
         found ^= sign
         found -= sign
         found += self.half

@@ -12,6 +12,7 @@ from dpcov.exact.threads import blas_threads
 from dpcov.sensitive.engines import dask_engine
 from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.engines.serial import SerialEngine, choose_engine
+from dpcov.sensitive.engines.threaded import ThreadedEngine
 from dpcov.sensitive.sums.gram import Gram, GramKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.differences import DifferenceSource
@@ -144,7 +145,7 @@ def test_differences_of_rows_are_never_cut():
 
 def test_without_a_wish_the_rows_are_read_here():
     assert choose_scheduler(None, needed=False) is None
-    assert isinstance(choose_engine(None, None), SerialEngine)
+    assert isinstance(choose_engine(None, None), ThreadedEngine)
 
 
 def test_dask_without_a_cluster_is_the_threads_of_this_process():

@@ -184,3 +184,21 @@ def test_the_rows_of_the_caller_stay_as_they_are(order):
     ruler = Ruler(np.ones(3), np.full(3, 4), 5)
     CellKernel(ruler, -far, far, Missing.REFUSE).sum_over([rows])
     assert np.array_equal(rows, before)
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_counts_on_any_number_of_threads_are_the_same(threads):
+    blocks = np.random.default_rng(0).normal(size=(30, 200, 3)) * [1, 100, 0.01]
+    expected = kernel().sum_over(blocks, threads=1)
+    assert kernel().sum_over(blocks, threads=threads) == expected
+
+
+@pytest.mark.claim("P22")
+def test_counts_go_on_in_longer_integers_when_shorter_ones_might_be_too_short(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    expected = count(rows)
+    monkeypatch.setattr("dpcov.sensitive.sums.cell_counts._MOST_SHORT", 50)
+    longer = kernel().sum_over([rows[:40], rows[40:70], rows[70:]])
+    assert longer._counts.dtype == np.int64
+    assert longer == expected

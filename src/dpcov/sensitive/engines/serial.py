@@ -56,7 +56,9 @@ class SerialEngine:
 def choose_engine(scheduler: Scheduler | None, tell: Tell | None) -> Engine:
     """Return the engine for a scheduler, or for none."""
     if scheduler is None:
-        return SerialEngine(tell)
+        from dpcov.sensitive.engines.threaded import ThreadedEngine
+
+        return ThreadedEngine(tell)
     from dpcov.sensitive.engines.dask_engine import DaskEngine
 
     return DaskEngine(scheduler, tell)

@@ -6,8 +6,10 @@ no noise yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,18 @@ import numpy.typing as npt
 
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
+from dpcov.exact.finite import surely_finite
 from dpcov.exact.ruler import Ruler
 from dpcov.exact.sealed import Sealed
+from dpcov.exact.threads import allowed_threads
+from dpcov.sensitive.sums.lanes import work_in_lanes
 from dpcov.sensitive.sums.rows import check_complete
 
-__all__ = ["CellCounts", "CellKernel", "Counting"]
+__all__ = ["CellCounts", "CellKernel", "CountingLane"]
 
 _BLOCK_BYTES = 32 << 20
-_TILE_CELLS = 1 << 16  # some arrays of so many cells stay in a cache
+_TILE_CELLS = 1 << 15  # some arrays of so many cells stay in a cache
+_MOST_SHORT = 2**31 - 1  # rows, whose counts fit 32 bits
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -43,13 +49,21 @@ class CellCounts(Sealed):
     __slots__ = ("_below", "_bins", "_counts", "n_rows", "ruler")
 
     _bins: Integers  # column · n_bins + bin, rising
-    _counts: Integers
+    _counts: npt.NDArray[np.integer[Any]]
     _below: Integers  # how many cells are in the bins before
     n_rows: int
     ruler: Ruler
 
-    def __init__(self, bins: Integers, counts: Integers, *, n_rows: int, ruler: Ruler) -> None:
-        below = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    def __init__(
+        self,
+        bins: Integers,
+        counts: npt.NDArray[np.integer[Any]],
+        *,
+        n_rows: int,
+        ruler: Ruler,
+    ) -> None:
+        below = np.zeros(len(counts) + 1, dtype=np.int64)
+        np.cumsum(counts, out=below[1:])
         self._hold(_bins=bins, _counts=counts, _below=below, n_rows=n_rows, ruler=ruler)
 
     @property
@@ -139,90 +153,117 @@ class CellKernel:
         self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
     ) -> CellCounts:
         """Return the counts of all cells."""
-        counting = self.start()
-        for block in blocks:
-            counting.add(block)
-        return counting.counts()
+        threads = allowed_threads() if threads is None else threads
+        lanes = self.lanes(threads)
+        with ThreadPoolExecutor(threads) as pool:
+            work_in_lanes(lanes, blocks, pool)
+        return self.counts(lanes)
 
-    def start(self) -> Counting:
-        """Return counts that blocks can be added to, one after the other."""
-        return Counting(self)
+    def lanes(self, n_lanes: int) -> list[CountingLane]:
+        """Return who counts: the histograms of many columns are long, so they share one."""
+        histogram = _Histogram(self.ruler)
+        return [CountingLane(self, histogram) for _ in range(n_lanes)]
 
-    def bins(self, block: npt.NDArray[Any]) -> Integers:
-        """Return the bin of every cell, a row for each column; missing ones have the last."""
-        n_rows, n_columns = block.shape
-        bins = np.empty((n_columns, n_rows), dtype=np.int64)
-        step = max(64, _TILE_CELLS // max(1, n_columns))
-        for start in range(0, n_rows, step):
-            bins[:, start : start + step] = self._tile(block[start : start + step])
-        return bins
+    def counts(self, lanes: Sequence[CountingLane]) -> CellCounts:
+        """Return the counts of all lanes, which are over."""
+        bins, counts = lanes[0].histogram.in_use()
+        n_rows = sum(lane.n_rows for lane in lanes)
+        return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
-    def _tile(self, rows: npt.NDArray[Any]) -> Integers:
+    def find_bins(self, rows: npt.NDArray[Any], cells: Array, out: npt.NDArray[np.int32]) -> None:
+        """Write the bin of every cell, a row for each column; missing ones have the last.
+
+        `cells` is room for as many numbers.
+        """
+        finite = None if surely_finite(rows) else np.isfinite(rows.T)
+        check_complete(finite is None or bool(finite.all()), self.missing)
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
-            # Always a copy: a block may be the caller's own memory.
-            cells = np.array(rows.T, dtype=np.float64, order="C")
-            # A sum that is finite has no other terms; where it is not, each is looked at.
-            finite = None if np.isfinite(cells.sum()) else np.isfinite(cells)
-            check_complete(finite is None or bool(finite.all()), self.missing)
+            origin = self.ruler.origin[:, None]
             if self._is_bounded:
-                np.maximum(cells, self.lower[:, None], out=cells)
+                np.maximum(rows.T, self.lower[:, None], out=cells, casting="unsafe")
                 np.minimum(cells, self.upper[:, None], out=cells)
-            cells -= self.ruler.origin[:, None]
-        found = self.ruler.index_of_distances(cells, self.ruler.first_keys[:, None])
+                cells -= origin
+            else:
+                np.subtract(rows.T, origin, out=cells, dtype=np.float64, casting="unsafe")
+        self.ruler.index_of_distances(cells, self.ruler.first_keys[:, None], out)
         if finite is not None:
-            found[~finite] = self.ruler.n_bins
-        return found
+            out[~finite] = self.ruler.n_bins
 
     @property
     def _is_bounded(self) -> bool:
         return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
 
-class Counting:
-    """Counts of cells while blocks are read."""
+class CountingLane:
+    """Looks for the bins of cells, and counts them in a histogram that lanes may share.
 
-    def __init__(self, kernel: CellKernel) -> None:
-        self._kernel, self._n_rows = kernel, 0
-        self._histogram = _Histogram(kernel.ruler)
+    It works in the same memory again and again, which stays in a cache.
+    """
+
+    def __init__(self, kernel: CellKernel, histogram: _Histogram) -> None:
+        self.histogram, self.n_rows, self._kernel = histogram, 0, kernel
+        n_columns = kernel.ruler.n_columns
+        self._tile_rows = max(64, _TILE_CELLS // n_columns)
+        # As many cells of one column as can be, while its counts are in the cache.
+        self._run_rows = kernel.block_rows
+        self._cells = np.empty(n_columns * self._tile_rows)
+        self._bins = np.empty((n_columns, self._run_rows), dtype=np.int32)
 
     def add(self, block: npt.NDArray[Any]) -> None:
         """Count the cells of a block."""
-        self._n_rows += len(block)
-        self._histogram.add(self._kernel.bins(block))
+        for start in range(0, len(block), self._run_rows):
+            self._add_run(block[start : start + self._run_rows])
+        self.n_rows += len(block)
 
-    def counts(self) -> CellCounts:
-        """Return the counts of all blocks so far."""
-        bins, counts = self._histogram.in_use()
-        return CellCounts(bins, counts, n_rows=self._n_rows, ruler=self._kernel.ruler)
+    def _add_run(self, rows: npt.NDArray[Any]) -> None:
+        bins = self._bins[:, : len(rows)]
+        for start in range(0, len(rows), self._tile_rows):
+            tile = slice(start, start + self._tile_rows)
+            some = rows[tile]
+            cells = self._cells[: some.size].reshape(some.shape[::-1])
+            self._kernel.find_bins(some, cells, bins[:, tile])
+        self.histogram.add(bins)
 
 
 class _Histogram:
     """All bins of all columns; most are never touched, and take no memory."""
 
     def __init__(self, ruler: Ruler) -> None:
-        self._n_bins = ruler.n_bins
-        # One more bin, for cells that are in none.
-        self._counts = np.zeros((ruler.n_columns, ruler.n_bins + 1), dtype=np.int64)
+        self._n_bins, self._n_rows, self._one_at_a_time = ruler.n_bins, 0, Lock()
+        # One more bin, for cells that are in none. Short integers stay in caches.
+        shape = (ruler.n_columns, ruler.n_bins + 1)
+        self._counts: npt.NDArray[np.integer[Any]] = np.zeros(shape, dtype=np.int32)
         self._first = np.full(ruler.n_columns, ruler.n_bins)
         self._end = np.zeros(ruler.n_columns, dtype=np.int64)
 
-    def add(self, bins: Integers) -> None:
-        for column, found in enumerate(bins):
-            # A histogram of the block would be as long as all octaves between its cells.
-            np.add.at(self._counts[column], found, 1)
-            first = int(found.min(initial=self._n_bins))
-            end = 1 + int(found.max(initial=-1))
-            self._first[column] = min(self._first[column], first)
-            self._end[column] = max(self._end[column], end)
+    def add(self, bins: npt.NDArray[np.int32]) -> None:
+        first, end = bins.min(axis=1, initial=self._n_bins), 1 + bins.max(axis=1, initial=-1)
+        # numpy's loop below holds up other threads anyway.
+        with self._one_at_a_time:
+            self._make_room(bins.shape[1])
+            np.minimum(self._first, first, out=self._first)
+            np.maximum(self._end, end, out=self._end)
+            one, places = self._counts.dtype.type(1), np.empty(bins.shape[1], dtype=np.intp)
+            for counts, found in zip(self._counts, bins, strict=True):
+                # A histogram of the block would be as long as all octaves between its cells.
+                places[:] = found
+                np.add.at(counts, places, one)
 
-    def in_use(self) -> tuple[Integers, Integers]:
+    def _make_room(self, n_rows: int) -> None:
+        """Take longer integers once shorter ones may be too short."""
+        self._n_rows += n_rows
+        if self._n_rows > _MOST_SHORT and self._counts.dtype == np.int32:
+            self._counts = self._counts.astype(np.int64)
+
+    def in_use(self) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
         """Return the bins that are not empty, numbered through all columns, and their counts."""
         bins, counts = [], []
         ends = np.minimum(self._end, self._n_bins)
         for column, (first, end) in enumerate(zip(self._first, ends, strict=True)):
             some = self._counts[column, first:end]
             used = np.flatnonzero(some)
-            bins.append(column * self._n_bins + first + used)
             counts.append(some[used])
+            used += column * self._n_bins + first
+            bins.append(used)
         return np.concatenate(bins), np.concatenate(counts)

@@ -6,6 +6,7 @@ Owns the counts of one pass over a table of both. Sensitive: there is no noise y
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,10 @@ from dpcov.columns.design import Design
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.exact.sealed import Sealed
+from dpcov.exact.threads import allowed_threads
 from dpcov.exact.weighing import weight_shares
-from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel
+from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel, CountingLane
+from dpcov.sensitive.sums.lanes import work_in_lanes
 from dpcov.sensitive.sums.rows import check_complete
 
 __all__ = ["WEIGHT_STEPS", "FieldCounts", "FieldKernel"]
@@ -129,30 +132,35 @@ class FieldKernel:
         self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None
     ) -> FieldCounts:
         """Return the counts of all cells."""
-        cells = None if self.cells is None else self.cells.start()
-        sizes = [self.design.n_levels(place) for place in self.design.categories.tolist()]
-        levels = [np.zeros(size, dtype=np.int64) for size in sizes]
-        n_rows, weights = 0, np.zeros(2, dtype=np.int64)
-        for block in blocks:
-            n_rows += len(block)
-            if self.weight_bound is not None:
-                weights += _weigh(block[:, -1], self.weight_bound)
-            if cells is not None:
-                cells.add(self._numbers(block))
-            for place, counts in zip(self.design.categories.tolist(), levels, strict=True):
-                counts += self._count(block[:, place], len(counts))
+        threads = allowed_threads() if threads is None else threads
+        numbers = [None] * threads if self.cells is None else self.cells.lanes(threads)
+        lanes = [_FieldLane(self, each) for each in numbers]
+        with ThreadPoolExecutor(threads) as pool:
+            work_in_lanes(lanes, blocks, pool)
+        cells = None
+        if self.cells is not None:
+            cells = self.cells.counts([each for each in numbers if each is not None])
         return FieldCounts(
-            np.concatenate(levels) if levels else np.empty(0, dtype=np.int64),
-            None if cells is None else cells.counts(),
-            weights=weights,
-            n_rows=n_rows,
+            np.sum([lane.levels for lane in lanes], axis=0),
+            cells,
+            weights=np.sum([lane.weights for lane in lanes], axis=0),
+            n_rows=sum(lane.n_rows for lane in lanes),
             design=self.design,
         )
 
-    def _numbers(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def numbers(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the columns that are numbers."""
         if len(self.design.numbers) == block.shape[1]:
             return block
         return block[:, self.design.numbers]
+
+    def count_levels(self, block: npt.NDArray[Any]) -> Integers:
+        """Return how many rows have each level of each category, one after the other."""
+        counts = [
+            self._count(block[:, place], self.design.n_levels(place))
+            for place in self.design.categories.tolist()
+        ]
+        return np.concatenate([*counts, np.empty(0, dtype=np.int64)])
 
     def _count(self, cells: npt.NDArray[Any], n_levels: int) -> Integers:
         """Return how many cells have each level; what is no level is missing."""
@@ -160,6 +168,26 @@ class FieldKernel:
             known = (cells >= 0) & (cells < n_levels) & (cells == np.trunc(cells))
         check_complete(bool(known.all()), self.missing)
         return np.bincount(cells[known].astype(np.int64), minlength=n_levels)
+
+
+class _FieldLane:
+    """Counts the cells of blocks, one after the other."""
+
+    def __init__(self, kernel: FieldKernel, numbers: CountingLane | None) -> None:
+        self._kernel, self._numbers = kernel, numbers
+        n_levels = sum(map(kernel.design.n_levels, kernel.design.categories.tolist()))
+        self.levels = np.zeros(n_levels, dtype=np.int64)
+        self.weights = np.zeros(2, dtype=np.int64)
+        self.n_rows = 0
+
+    def add(self, block: npt.NDArray[Any]) -> None:
+        """Count the cells of a block."""
+        self.n_rows += len(block)
+        self.levels += self._kernel.count_levels(block)
+        if self._kernel.weight_bound is not None:
+            self.weights += _weigh(block[:, -1], self._kernel.weight_bound)
+        if self._numbers is not None:
+            self._numbers.add(self._kernel.numbers(block))
 
 
 def _weigh(weights: npt.NDArray[Any], bound: float) -> Integers:

@@ -123,7 +123,7 @@ class Gram(Sealed):
                 _check_room(n_rows, grid)
                 yield block
 
-        n_lanes = threads if n_columns <= _MOST_COLUMNS_IN_LANES else 1
+        n_lanes = threads if _fits_lanes(n_columns) else 1
         with blas_threads(threads // n_lanes), ThreadPoolExecutor(threads) as pool:
             lanes = [_Lane(rule, pool if n_lanes < threads else None) for _ in range(n_lanes)]
             work_in_lanes(lanes, checked(), pool)
@@ -196,6 +196,11 @@ class GramKernel:
         """How many rows a block should have."""
         return max_block_rows(self.n_columns, self.grid)
 
+    @property
+    def has_small_sums(self) -> bool:
+        """Whether each thread may have sums of its own."""
+        return _fits_lanes(self.n_columns)
+
     def sum_over(self, blocks: Iterable[npt.NDArray[Any]], *, threads: int | None = None) -> Gram:
         """Return the Gram matrix of all rows."""
         return Gram.from_blocks(
@@ -206,6 +211,10 @@ class GramKernel:
             quiet=self.quiet,
             threads=threads,
         )
+
+
+def _fits_lanes(n_columns: int) -> bool:
+    return n_columns <= _MOST_COLUMNS_IN_LANES
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,11 @@ S_co = TypeVar("S_co", covariant=True)
 
 
 class Kernel(Protocol[S_co]):
-    """How blocks of rows become sums. Holds nothing but facts that are public or paid for."""
+    """How blocks of rows become sums. Holds nothing but facts that are public or paid for.
+
+    One with `has_small_sums` can be given pieces of a table on several threads at once: its
+    sums take little memory and time beside what they are made of.
+    """
 
     @property
     def block_rows(self) -> int:

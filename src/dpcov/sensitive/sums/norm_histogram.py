@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from dpcov.sensitive.sums.rows import squared_norms
 
 __all__ = ["NormBins", "NormBinsKernel"]
 
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 1 << 20  # fits a cache
 # Cells are cut to so many bits of a typical one of the shortest rows that are told apart.
 _GRID_BITS = 12
 _EXACT = 2.0**53
@@ -86,6 +86,7 @@ class NormBinsKernel:
     edges: npt.NDArray[np.float64]
     n_columns: int
     missing: Missing
+    has_small_sums: ClassVar[bool] = True
 
     @property
     def block_rows(self) -> int:
@@ -114,7 +115,7 @@ class NormBinsKernel:
         with np.errstate(all="ignore"):
             whole = np.multiply(rows, 1 / self._unit, dtype=np.float64)
             np.trunc(whole, out=whole)
-            squared: npt.NDArray[np.float64] = np.einsum("ij,ij->i", whole, whole)
+            squared: npt.NDArray[np.float64] = np.vecdot(whole, whole)
             hard = np.flatnonzero(~(squared < _EXACT))
             squared *= self._unit**2
         if len(hard):
