@@ -7,6 +7,7 @@ import random
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 
 from audits.mutation import page, reach, record
@@ -69,6 +70,14 @@ def judge(mutant: Mutant, reached: reach.Reached) -> Verdict:
     return verdict
 
 
+def check_that_trials_notice(mutant: Mutant, reached: reach.Reached) -> None:
+    """Refuse to go on if a module that cannot be loaded at all would survive."""
+    broken = replace(mutant, source="raise RuntimeError")
+    for tests in tests_for(mutant, reached):
+        if try_out(broken, tests[:1], seconds=_STARTING).outcome == "survived":
+            raise SystemExit(f"{tests[0]} did not run the changed {mutant.module}.")
+
+
 def _time(tests: Sequence[str], reached: reach.Reached) -> float:
     return sum(reached.seconds[test] for test in tests)
 
@@ -86,11 +95,14 @@ def main() -> int:
         if time.monotonic() > ends:
             return _over()
     reached = reach.reached(files)
-    survived = 0
+    survived, checked = 0, set()
     todo = _todo(given)
     for mutant in track(todo, "mutants", console=Console(stderr=True)):
         if time.monotonic() > ends:
             return _over()
+        if mutant.module not in checked:
+            check_that_trials_notice(mutant, reached)
+            checked.add(mutant.module)
         verdict = judge(mutant, reached)
         record.note(mutant.name, verdict)
         if verdict.outcome == "survived" and mutant.name not in record.known_survivors():

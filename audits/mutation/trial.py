@@ -25,7 +25,18 @@ from audits.mutation.mutants import ROOT, Mutant, path_of
 # What nearly all tests load, and what is not tested here.
 _LOADED_BEFORE = ("numpy", "scipy.special", "scipy.stats", "hypothesis", "cryptography", "mpmath")
 _MEMORY = 8 << 30
-_QUIET = ("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header")
+# pytest would compile the files that it is given by itself, and not as they are replaced.
+_QUIET = (
+    "-q",
+    "--assert=plain",
+    "-p",
+    "no:randomly",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "--no-header",
+)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,14 @@ def test_a_scale_beyond_the_range_is_refused():
         round_scale_up(MAX_SCALE + 1)
 
 
+def test_the_largest_scale_has_32_bits_and_24_zeros():
+    # In numbers of its own: a constant that is wrong agrees with itself.
+    largest = 2**56 - 2**24
+    assert round_scale_up(largest) == largest
+    with pytest.raises(ParameterError, match="56 bits"):
+        round_scale_up(largest + 1)
+
+
 @pytest.mark.claim("P5")
 @given(st.fractions(Fraction(1, 10**6), MAX_SCALE**2))
 def test_the_square_of_a_scale_is_never_below_the_variance_and_hardly_above(variance):
