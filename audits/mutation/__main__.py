@@ -37,7 +37,7 @@ def tests_for(mutant: Mutant, reached: reach.Reached) -> list[list[str]]:
     """Return tests that run the changed lines, in stages: those that are near, and others."""
     path = path_of(mutant.module)
     found = reached.tests_of(path, *mutant.lines)
-    if mutant.place == "" or not found or mutant.was.startswith(("def ", "class ", "@")):
+    if mutant.at_loading or not found:
         found = reached.tests_of_module(path)
     own, room = f"test_{path.stem}.py", f"/{mutant.module.split('.')[0]}/"
     order = sorted(found, key=lambda test: (own not in test, reached.seconds[test]))

@@ -68,6 +68,8 @@ class Mutant:
     """0, or how many equal changes in the same place come before."""
     lines: tuple[int, int]
     """The first and the last line of the statement."""
+    at_loading: bool
+    """Whether it runs when the module is loaded: a constant, or the default of a parameter."""
     source: str
 
     @property
@@ -167,8 +169,8 @@ def mutants_of(module: str) -> list[Mutant]:
     for changed, line, was, becomes in found:
         place, nth = _innermost(places, line), times[_innermost(places, line), was, becomes]
         around = [each for each in statements if each[0] <= line <= each[1]]
-        lines = max(around, default=(line, line))
-        mutants.append(Mutant(module, place, was, becomes, nth, lines, changed))
+        first, last, at_loading = max(around)
+        mutants.append(Mutant(module, place, was, becomes, nth, (first, last), at_loading, changed))
         times[place, was, becomes] += 1
     return mutants
 
@@ -195,15 +197,19 @@ def _difference(source: str, changed: str) -> tuple[int, str, str]:
     return first + 1, was, becomes
 
 
-def _statements(source: str) -> list[tuple[int, int]]:
-    """Return first and last line of each statement, without the statements in it."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.stmt):
-            inner = getattr(node, "body", None)
-            last = inner[0].lineno - 1 if inner else node.end_lineno or node.lineno
-            found.append((node.lineno, max(node.lineno, last)))
-    return found
+def _statements(source: str) -> list[tuple[int, int, bool]]:
+    """Return first and last line of each statement without those in it, and when it runs."""
+
+    def walk(node: ast.AST, inside: bool) -> Iterator[tuple[int, int, bool]]:
+        for child in ast.iter_child_nodes(node):
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+            if isinstance(child, ast.stmt):
+                inner = getattr(child, "body", None)
+                last = inner[0].lineno - 1 if inner else child.end_lineno or child.lineno
+                yield child.lineno, max(child.lineno, last), not inside
+            yield from walk(child, inside or is_function)
+
+    return list(walk(ast.parse(source), False))
 
 
 def _places(source: str) -> list[tuple[int, int, str]]:
@@ -240,6 +246,13 @@ class _Meaning(ast.NodeTransformer):
         ast.Is: ast.IsNot,
         ast.IsNot: ast.Is,
     }
+
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        # Whether parameters have to be named is held by mypy, and by tests of signatures.
+        node.args = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+        node.defaults = [*node.defaults, *(each for each in node.kw_defaults if each)]
+        node.posonlyargs, node.kwonlyargs, node.kw_defaults = [], [], []
+        return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
