@@ -18,7 +18,7 @@ from rich.progress import track
 
 # What tests of one mutant may take, in seconds of coverage's slow time: first those of its own
 # file and room, then all others. Files take time to load, too.
-_STAGES = ((6.0, 6), (20.0, 8))
+_STAGES = ((6.0, 6), (10.0, 4))
 _STARTING = 15.0
 
 

@@ -169,7 +169,8 @@ def mutants_of(module: str) -> list[Mutant]:
     for changed, line, was, becomes in found:
         place, nth = _innermost(places, line), times[_innermost(places, line), was, becomes]
         around = [each for each in statements if each[0] <= line <= each[1]]
-        first, last, at_loading = max(around)
+        # A decorator stands before its function.
+        first, last, at_loading = max(around, default=(line, line, True))
         mutants.append(Mutant(module, place, was, becomes, nth, (first, last), at_loading, changed))
         times[place, was, becomes] += 1
     return mutants
