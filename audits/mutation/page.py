@@ -32,24 +32,21 @@ def _modules(modules: Sequence[str]) -> list[str]:
         f"| module | mutants | tried | killed | timeouts | {' | '.join(KINDS)} | not judged |",
         f"|---|{'---|' * (5 + len(KINDS))}",
     ]
-    whole: Counter[str] = Counter()
-    for module in modules:
+    begun = {name.split(" | ")[0].split(":")[0].split(" ")[0] for name in done}
+    found = []
+    for module in (each for each in modules if each in begun):
         names = [each.name for each in mutants_of(module)]
         tried = [name for name in names if name in done]
-        if not tried:
-            continue
         counts = Counter(mutants=len(names), tried=len(tried))
         for name in tried:
             outcome = done[name].outcome
             if outcome == "survived":
                 outcome = known[name].kind if name in known else "not judged"
             counts[outcome] += 1
-        whole += counts
+        found.append(counts)
         lines.append(_line(f"`{module}`", counts))
-    lines.append(_line("**all**", whole))
-    survived = sum(whole[each] for each in (*KINDS, "not judged"))
-    lines += ["", _share(survived, whole["tried"], whole["mutants"])]
-    return lines
+    lines.append(_line("**all**", sum(found, Counter())))
+    return [*lines, "", _share(found)]
 
 
 def _line(title: str, counts: Counter[str]) -> str:
@@ -57,15 +54,21 @@ def _line(title: str, counts: Counter[str]) -> str:
     return f"| {title} | {' | '.join(f'{counts[each]:,}' for each in columns)} |"
 
 
-def _share(survived: int, tried: int, mutants: int) -> str:
-    """Say which share survived, and what that bounds for all of them (Hoeffding)."""
-    share = survived / max(tried, 1)
-    if tried == mutants:
-        return f"All were tried. {share:.1%} survived."
-    beyond = math.sqrt(math.log(20) / (2 * max(tried, 1)))
+def _share(found: Sequence[Counter[str]]) -> str:
+    """Say which share survives, and bound it where mutants were sampled (Hoeffding)."""
+    whole = sum(found, Counter[str]())
+    share, squares = 0.0, 0.0
+    for counts in found:
+        weight = counts["mutants"] / whole["mutants"]
+        survived = sum(counts[each] for each in (*KINDS, "not judged"))
+        share += weight * survived / counts["tried"]
+        if counts["tried"] < counts["mutants"]:
+            squares += weight**2 / counts["tried"]
+    beyond = math.sqrt(math.log(20) / 2 * squares)
     return (
-        f"{tried / mutants:.0%} were tried, {share:.1%} of them survived; of all it would be fewer "
-        f"than {share + beyond:.0%}, at 95 % confidence."
+        f"Of the mutants of these modules {whole['tried'] / whole['mutants']:.0%} were tried, "
+        f"where not all were, at random. About {share:.1%} of all survive; with 95 % confidence "
+        f"fewer than {share + beyond:.0%}."
     )
 
 
