@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from audits.mutation.mutants import PACKAGE, ROOT
-from audits.mutation.trial import _QUIET, in_a_fork, use_plain_examples
+from audits.mutation.trial import QUIET, in_a_fork, use_plain_examples
 
 KEPT = ROOT / "build" / "mutation"
 ROOMS = ("privacy", "exact", "mechanisms", "sensitive")
@@ -115,7 +115,7 @@ def _measure_file(path: Path) -> Any:
     measured = coverage.Coverage(data_file=None, source=rooms, messages=False, config_file=False)
     watching = _Watching(measured)
     measured.start()
-    pytest.main([*_QUIET, str(path)], plugins=[watching])
+    pytest.main([*QUIET, str(path)], plugins=[watching])
     measured.stop()
     data = measured.get_data()
     tests = sorted(watching.seconds)

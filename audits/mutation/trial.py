@@ -26,7 +26,7 @@ from audits.mutation.mutants import ROOT, Mutant, path_of
 _LOADED_BEFORE = ("numpy", "scipy.special", "scipy.stats", "hypothesis", "cryptography", "mpmath")
 _MEMORY = 8 << 30
 # pytest would compile the files that it is given by itself, and not as they are replaced.
-_QUIET = (
+QUIET = (
     "-q",
     "--assert=plain",
     "-p",
@@ -69,7 +69,7 @@ def try_out(mutant: Mutant, tests: Sequence[str], *, seconds: float) -> Verdict:
     def run() -> Any:
         _replace(path_of(mutant.module), mutant.source)
         files = list(dict.fromkeys(each.split("::")[0] for each in tests))
-        code = int(pytest.main([*_QUIET, "-x", *files], plugins=[chosen]))
+        code = int(pytest.main([*QUIET, "-x", *files], plugins=[chosen]))
         return [code, chosen.failed]
 
     started = time.monotonic()
