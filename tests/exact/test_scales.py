@@ -22,6 +22,12 @@ def test_a_scale_beyond_the_range_is_refused():
         round_scale_up(MAX_SCALE + 1)
 
 
+@pytest.mark.claim("P5")
+@pytest.mark.parametrize("value", [0, -1])
+def test_no_scale_is_zero(value):
+    assert round_scale_up(value) == 1
+
+
 def test_the_largest_scale_has_32_bits_and_24_zeros():
     # In numbers of its own: a constant that is wrong agrees with itself.
     largest = 2**56 - 2**24
