@@ -13,6 +13,7 @@ from audits.mutation.mutants import ROOT, mutants_of
 from audits.mutation.record import KINDS, known_survivors, results
 
 _PAGE = ROOT / "docs" / "mutation.md"
+_ENOUGH = 10  # mutants of a module, before a share of it says something
 _BEGIN, _END = "<!-- tables begin -->", "<!-- tables end -->"
 
 
@@ -46,7 +47,7 @@ def _modules(modules: Sequence[str]) -> list[str]:
         found.append(counts)
         lines.append(_line(f"`{module}`", counts))
     lines.append(_line("**all**", sum(found, Counter())))
-    return [*lines, "", _share(found)]
+    return [*lines, "", _share([counts for counts in found if counts["tried"] >= _ENOUGH])]
 
 
 def _line(title: str, counts: Counter[str]) -> str:
@@ -66,9 +67,9 @@ def _share(found: Sequence[Counter[str]]) -> str:
             squares += weight**2 / counts["tried"]
     beyond = math.sqrt(math.log(20) / 2 * squares)
     return (
-        f"Of the mutants of these modules {whole['tried'] / whole['mutants']:.0%} were tried, "
-        f"where not all were, at random. About {share:.1%} of all survive; with 95 % confidence "
-        f"fewer than {share + beyond:.0%}."
+        f"Of the modules of which {_ENOUGH} mutants or more were tried, it was "
+        f"{whole['tried'] / whole['mutants']:.0%} of all mutants, drawn at random. About "
+        f"{share:.1%} of all survive; with 95 % confidence fewer than {share + beyond:.0%}."
     )
 
 
