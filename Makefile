@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean test-js
+.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean test-js test-mutants
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
 	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
 	@echo "make test-js        build and test the client for browsers; needs node 20 or newer"
+	@echo "make test-mutants   break the library on purpose, and see that tests notice: hours; MODULES=\"exact.*\" for some"
 	@echo "make check   lint, format, types, layers"
 	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
@@ -74,6 +75,12 @@ test-js: $(READY)
 	else \
 		echo "The client for browsers was not tried: there is no node 20 or newer with npm here."; \
 	fi
+
+# What is broken, what notices it, and what is left: docs/mutation.md. It goes on where it was ended.
+MODULES ?= *
+test-mutants: $(READY)
+	$(BIN)/python -m pip install --quiet --group mutation
+	@$(BIN)/python -m audits.mutation --modules $(foreach each,$(MODULES),'$(each)') $(MUTANTS)
 
 check: $(READY)
 	$(BIN)/ruff check

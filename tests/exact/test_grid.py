@@ -28,6 +28,13 @@ def test_the_chosen_grid_has_room_and_the_next_finer_one_has_not(n_rows, factor)
         assert not finer.has_room(n_rows) or variance(finer) > MAX_SCALE**2
 
 
+@pytest.mark.parametrize(("bits", "constant", "most"), [(20, 0, 2**22), (20, 2**20, 2**21)])
+def test_sums_of_62_bits_have_room_and_no_longer_ones(bits, constant, most):
+    grid = Grid(row_norm=1.0, bits=bits, constant=constant)
+    assert grid.has_room(most)
+    assert not grid.has_room(most + 1)
+
+
 def test_noise_that_fits_no_grid_is_refused():
     with pytest.raises(ParameterError, match="56 bits on any grid"):
         finest_grid(plain, n_rows=2, variance=lambda grid: Fraction(MAX_SCALE**2 + 1))

@@ -23,6 +23,20 @@ def test_a_scale_beyond_the_range_is_refused():
 
 
 @pytest.mark.claim("P5")
+@pytest.mark.parametrize("value", [0, -1])
+def test_no_scale_is_zero(value):
+    assert round_scale_up(value) == 1
+
+
+def test_the_largest_scale_has_32_bits_and_24_zeros():
+    # In numbers of its own: a constant that is wrong agrees with itself.
+    largest = 2**56 - 2**24
+    assert round_scale_up(largest) == largest
+    with pytest.raises(ParameterError, match="56 bits"):
+        round_scale_up(largest + 1)
+
+
+@pytest.mark.claim("P5")
 @given(st.fractions(Fraction(1, 10**6), MAX_SCALE**2))
 def test_the_square_of_a_scale_is_never_below_the_variance_and_hardly_above(variance):
     scale = scale_of(variance)

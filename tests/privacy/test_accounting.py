@@ -24,6 +24,7 @@ from dpcov.privacy import (
     gaussian_delta,
 )
 from dpcov.privacy.accounting import event_shares, events_rho
+from dpcov.privacy.counting import Counting, counted_cost
 from dpcov.privacy.zcdp import zcdp_delta
 from wiring import account
 from wiring.planting import plant
@@ -230,6 +231,21 @@ def test_a_joint_multiplier_is_rounded_down(multipliers):
     exact = 1 / sum(1 / Fraction(each) ** 2 for each in multipliers)  # its square
     joint = Fraction(accounting._joint(multipliers))
     assert exact * (1 - Fraction(1, 10**14)) < joint**2 <= exact
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8), st.floats(1e-3, 10))
+def test_costs_together_are_rounded_up_and_hardly_so(multipliers, epsilon):
+    events = [*(Gaussian("g", each) for each in multipliers), Pure("p", epsilon)]
+    exact = sum(counted_cost(Counting.ZCDP, event) for event in events)
+    assert exact <= Fraction(events_rho(events)) <= exact * (1 + Fraction(1, 2**44))
+
+
+@given(st.lists(st.floats(1e-12, 1e-2), min_size=1, max_size=5))
+def test_exceptions_are_added_up_and_rounded_up(deltas):
+    events = [Gaussian("g", 6.0), *(Approximate("a", 0.1, delta) for delta in deltas)]
+    without = events_delta([Gaussian("g", 6.0), *[Pure("a", 0.1)] * len(deltas)], epsilon=0.8)
+    exact = Fraction(without) + sum(map(Fraction, deltas))
+    assert exact <= Fraction(events_delta(events, epsilon=0.8)) <= exact * (1 + Fraction(1, 2**44))
 
 
 def test_shares_are_those_of_the_costs_and_add_up():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
+from dpcov.privacy.gaussian import _mills_ratio
 
 EPSILONS = [1e-3, 1e-2, 0.1, 0.5, 1.0, 2.0, 8.0, 30.0, 100.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-30, 1e-12, 1e-9, 1e-5, 1e-3, 0.1, 0.5]
@@ -144,6 +145,24 @@ def test_the_special_functions_are_as_exact_as_the_bound_assumes():
             assert abs(float(erfcx(t)) / truth - 1) < 16 * 2.0**-53
         for t in points[points < 40]:
             assert abs(float(ndtr(t)) / mpmath.ncdf(mpmath.mpf(t)) - 1) < 16 * 2.0**-53
+
+
+@pytest.mark.claim("P3")
+@pytest.mark.parametrize("size", [1.0, 30.0, 1e3, 1e6])
+@pytest.mark.parametrize("t", [0.0, 0.3, 2.0, 30.0, 1e3])
+def test_a_mills_ratio_is_bounded_for_all_arguments_that_rounding_may_hide(t, size):
+    with mpmath.workdps(60):
+        hidden = mpmath.mpf(2) ** -52 * size
+        low, middle, high = (
+            mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(x**2 / 2) * mpmath.erfc(x / mpmath.sqrt(2))
+            for x in (t + hidden, mpmath.mpf(t), max(mpmath.mpf(0), t - hidden))
+        )
+        assert _mills_ratio(t, size, -1) <= low
+        assert high <= _mills_ratio(t, size, +1)
+        # … and hardly further.
+        room = 80 * 2.0**-53 * (1 + size / (1 + t))
+        assert _mills_ratio(t, size, +1) <= middle * (1 + room)
+        assert middle * (1 - room) <= _mills_ratio(t, size, -1)
 
 
 @pytest.mark.parametrize("value", [0, -1, math.nan, "1", None, True])

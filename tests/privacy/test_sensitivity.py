@@ -14,9 +14,13 @@ from dpcov.privacy import (
     squared_moment_sensitivity,
     squared_variance_sensitivity,
 )
+from dpcov.privacy.sensitivity import squared_cell_sensitivity, squared_level_sensitivity
 
 
-@pytest.mark.parametrize(("row_norm", "relation"), [(-1, "replace"), (1, "swap"), ("a", "replace")])
+@pytest.mark.parametrize(
+    ("row_norm", "relation"),
+    [(-1, "replace"), (-0.5, "replace"), (0, "replace"), (1, "swap"), ("a", "replace")],
+)
 def test_impossible_questions_are_refused(row_norm, relation):
     with pytest.raises(ParameterError):
         frobenius_sensitivity(row_norm, relation)
@@ -142,3 +146,40 @@ def test_without_cells_squares_move_as_before(relation):
     factor = 1 if relation is Neighbors.ADD_REMOVE else 2
     facts = {"squared_norm": 25, "cell_bound": 3, "rows": 2}
     assert squared_variance_sensitivity(relation, **facts) == factor * 4 * 25 * 9
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("relation", list(Neighbors))
+def test_several_rows_of_one_person_move_sums_so_many_times_as_far(relation, rows):
+    for bound in (
+        lambda **rows: squared_moment_sensitivity(relation, squared_norm=9, constant=2, **rows),
+        lambda **rows: squared_variance_sensitivity(
+            relation, squared_norm=9, cell_bound=2, weight=1, **rows
+        ),
+        lambda **rows: squared_cell_sensitivity(low=-1, high=2, columns=3, **rows),
+        lambda **rows: squared_level_sensitivity(categories=3, **rows),
+    ):
+        assert bound(rows=rows) == rows**2 * bound()
+        assert bound() > 0
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (0, 3), (2, 5), (-4, -1), (-2, 3)])
+def test_a_cell_that_appears_or_is_replaced_moves_a_sum_as_far_as_claimed(low, high):
+    counted = [0, *range(low, high + 1)]  # a missing cell is 0
+    furthest = max((one - other) ** 2 for one in counted for other in counted)
+    assert squared_cell_sensitivity(low=low, high=high) == furthest
+    assert squared_cell_sensitivity(low=low, high=high, columns=3) == 3 * furthest
+
+
+@pytest.mark.claim("P26")
+def test_another_level_of_each_category_moves_the_counts_as_far_as_claimed():
+    counts = [tuple(int(level == own) for level in range(3)) for own in range(3)]
+    furthest = max(
+        sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+        for one in (*counts, (0, 0, 0))
+        for other in counts
+    )
+    assert [squared_level_sensitivity(categories=k) for k in (1, 2, 5)] == [
+        k * furthest for k in (1, 2, 5)
+    ]

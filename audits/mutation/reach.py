@@ -1,0 +1,158 @@
+"""Reach: which tests run which lines, and how long they take.
+
+Owns the measurement: each file of tests runs once, under coverage. What was measured is kept, and
+made again for a file that changed, or for all when the library did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audits.mutation.mutants import PACKAGE, ROOT
+from audits.mutation.trial import QUIET, in_a_fork, use_plain_examples
+
+KEPT = ROOT / "build" / "mutation"
+ROOMS = ("privacy", "exact", "mechanisms", "sensitive")
+# Rooms whose tests are about what these rooms promise. Others (pages, plots, commands) use it.
+_TESTS = (
+    "privacy",
+    "exact",
+    "mechanisms",
+    "sensitive",
+    "statistical",
+    "wiring",
+    "local",
+    "releases",
+    "audit",
+    "contracts",
+    "ledger",
+)
+_LONGEST = 600.0
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Tests, what each takes, and which lines of which file each runs."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, frozenset[str]]]
+
+    def tests_of(self, path: Path, first: int, last: int) -> set[str]:
+        """Return the tests that run one of these lines."""
+        here = self.lines.get(path.relative_to(ROOT).as_posix(), {})
+        return {test for line in range(first, last + 1) for test in here.get(line, ())}
+
+    def tests_of_module(self, path: Path) -> set[str]:
+        """Return the tests that run anything in a file, after it was loaded."""
+        here = self.lines.get(path.relative_to(ROOT).as_posix(), {})
+        return {test for tests in here.values() for test in tests}
+
+
+def test_files() -> list[Path]:
+    """Return all files whose tests are tried: of the rooms, and examples in docstrings."""
+    files = [path for room in _TESTS for path in (ROOT / "tests" / room).rglob("test_*.py")]
+    examples = [path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")]
+    return sorted(files) + sorted(path for path in examples if ">>>" in path.read_text("utf-8"))
+
+
+def measure(files: Iterable[Path]) -> Iterator[Path]:
+    """Measure each file that is new or changed, and yield it."""
+    library = _digest(sorted(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")))
+    for path in files:
+        kept = _kept(path)
+        stamp = f"{library} {_digest([path])}"
+        if not kept.exists() or json.loads(kept.read_text("utf-8"))["stamp"] != stamp:
+            found = in_a_fork(lambda path=path: _measure_file(path), seconds=_LONGEST)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps({"stamp": stamp, "found": found}), encoding="utf-8")
+        yield path
+
+
+def reached(files: Iterable[Path]) -> Reached:
+    """Return what was measured."""
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for path in files:
+        kept = _kept(path)
+        found = json.loads(kept.read_text("utf-8"))["found"] if kept.exists() else None
+        if not isinstance(found, dict):
+            continue
+        seconds |= found["seconds"]
+        names = found["tests"]
+        for file, by_line in found["lines"].items():
+            for line, tests in by_line.items():
+                lines[file][int(line)].update(names[each] for each in tests)
+    return Reached(
+        seconds,
+        {
+            file: {line: frozenset(tests & seconds.keys()) for line, tests in by_line.items()}
+            for file, by_line in lines.items()
+        },
+    )
+
+
+def _kept(path: Path) -> Path:
+    name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+    return KEPT / "reach" / f"{name}.json"
+
+
+def _digest(paths: list[Path]) -> str:
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]
+
+
+def _measure_file(path: Path) -> Any:
+    import coverage
+
+    rooms = [str(PACKAGE / room) for room in ROOMS]
+    measured = coverage.Coverage(data_file=None, source=rooms, messages=False, config_file=False)
+    watching = _Watching(measured)
+    measured.start()
+    pytest.main([*QUIET, str(path)], plugins=[watching])
+    measured.stop()
+    data = measured.get_data()
+    tests = sorted(watching.seconds)
+    places = {test: place for place, test in enumerate(tests)}
+    lines = {}
+    for file in data.measured_files():
+        by_line = {
+            line: sorted(places[each] for each in contexts if each in places)
+            for line, contexts in data.contexts_by_lineno(file).items()
+        }
+        lines[Path(file).relative_to(ROOT).as_posix()] = {
+            line: found for line, found in by_line.items() if found
+        }
+    return {"seconds": watching.seconds, "tests": tests, "lines": lines}
+
+
+class _Watching:
+    """A plugin of pytest: says whose lines are run, and how long each test that passes takes."""
+
+    def __init__(self, measured: Any) -> None:
+        self._measured = measured
+        self.seconds: dict[str, float] = {}
+
+    def pytest_collection(self) -> None:
+        use_plain_examples()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        self._measured.switch_context(item.nodeid)
+        started = time.process_time()
+        self._failed = False
+        done = yield
+        if not self._failed:
+            self.seconds[item.nodeid] = round(time.process_time() - started, 4)
+        self._measured.switch_context("")
+        return done
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not report.passed:
+            self._failed = True

@@ -1,0 +1,77 @@
+"""What is broken on purpose, and the list of what no test notices."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+KINDS = {"equivalent", "slack", "accuracy", "refusal"}
+
+
+def survivors():
+    text = (ROOT / "audits" / "mutation" / "survivors.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text).get("survivors", [])
+
+
+def test_every_survivor_has_a_kind_and_a_reason():
+    assert all(each["kind"] in KINDS and len(each["reason"]) > 10 for each in survivors())
+
+
+def test_no_survivor_is_listed_twice():
+    names = [name for each in survivors() for name in each["mutants"]]
+    assert len(set(names)) == len(names)
+
+
+def test_every_survivor_is_on_the_page():
+    page = (ROOT / "docs" / "mutation.md").read_text(encoding="utf-8")
+    for each in survivors():
+        assert each["reason"] in page
+        assert all(name.split(" | ")[0] in page for name in each["mutants"])
+
+
+@pytest.fixture
+def mutants(monkeypatch):
+    # Only `make test-mutants` installs it.
+    pytest.importorskip("cosmic_ray")
+    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+    from audits.mutation import mutants
+
+    return mutants
+
+
+def changes(mutants, source, tmp_path, monkeypatch):
+    (tmp_path / "shown.py").write_text(source + "\n", encoding="utf-8")
+    monkeypatch.setattr(mutants, "PACKAGE", tmp_path)
+    return [each.becomes for each in mutants.mutants_of("shown")]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("x = max(a, b)", ["x = min(a, b)"]),
+        ("x = a < b", ["x = a <= b", "x = a >= b"]),
+        ("x = 4", ["x = 5", "x = 3"]),
+        ("check(x)", ["pass"]),
+        ("x: int | None = y", []),
+        ("raise ValueError(f'{1 + 1}')", ["pass"]),
+    ],
+)
+def test_these_changes_are_made_and_no_others(mutants, source, wanted, tmp_path, monkeypatch):
+    assert sorted(changes(mutants, source, tmp_path, monkeypatch)) == sorted(wanted)
+
+
+def test_mutants_keep_their_names_when_lines_are_moved(mutants, tmp_path, monkeypatch):
+    source = "def f(a):\n    if a:\n        return a + 1\n    return a + 1\n"
+    names = []
+    for before in ("", "import math\n\n\n"):
+        (tmp_path / "shown.py").write_text(before + source, encoding="utf-8")
+        monkeypatch.setattr(mutants, "PACKAGE", tmp_path)
+        names.append([each.name for each in mutants.mutants_of("shown")])
+    assert names[0] == names[1]
+    assert len(set(names[0])) == len(names[0])
