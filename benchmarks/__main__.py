@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import collect, dask_engine, estimate, files, local, pairs, release
+from benchmarks import collect, dask_engine, estimate, files, local, pairs, release, scale
 from benchmarks.accuracy import (
     categories,
     kinds,
@@ -42,6 +42,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "collect": collect.tables,
     "files": files.tables,
     "dask": dask_engine.tables,
+    "scale": scale.tables,
 }
 _OF_A_FOLDER: dict[str, Callable[[str], Iterator[Table]]] = {
     "tables": real_tables.tables,

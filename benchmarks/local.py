@@ -11,6 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Table, best_times
 from dpcov import local, paper
+from dpcov.exact.products import CheckedProducts
+from dpcov.exact.triangle import Triangle
+from dpcov.local.expansion import expand_integers, expand_words
+from dpcov.local.sums import seeds_at_a_time
 
 __all__ = ["tables"]
 
@@ -29,6 +33,7 @@ def tables() -> Iterator[Table]:
     yield _detection_table()
     with threadpool_limits(1):
         yield _collector_table()
+        yield _profile_table()
         yield _device_table()
 
 
@@ -137,7 +142,7 @@ def _rough(count: int) -> str:
 
 def _collector_table() -> Table:
     table = Table("The collector of cap, one core", ("p", "what", "speed", "goal"))
-    for size, count, goal in ((100, 100_000, "200,000"), (1000, 10_000, "15,000")):
+    for size, count, goal in ((100, 100_000, "1,000,000"), (1000, 10_000, "40,000")):
         plan = _plan(size, 1.0)
         reports = local.simulate_reports(np.zeros((1, size)), plan, seed=1).repeat(count, axis=0)
         reports[:, 18:] = np.random.default_rng(0).integers(0, 256, (count, 32), dtype=np.uint8)
@@ -158,6 +163,51 @@ def _collector_table() -> Table:
         ratio = f"{times['merge'] / times['numpy']:.2f} × numpy's a += b"
         table.rows.append((f"{size:,}", "merge", ratio, "memory speed"))
     return table
+
+
+def _profile_table() -> Table:
+    """Take the collector apart: which nanoseconds of a cell are whose."""
+    table = Table(
+        "Where its time goes, ns a cell (a report has p cells)",
+        (
+            "p",
+            "words (AES)",
+            "integers",
+            "right-hand side of the check",
+            "product, checked",
+            "bare product",
+            "… GF/s",
+            "the product alone would allow",
+        ),
+    )
+    for size in (100, 1000):
+        count = seeds_at_a_time(size)
+        times = _steps(size, count)
+        cells = [f"{1e9 * seconds / (count * size):.2f}" for seconds in times.values()]
+        rate = 1e-9 * count * size * (size + 1) / times["bare"]
+        table.rows.append(
+            (f"{size:,}", *cells, f"{rate:.0f}", f"{count / times['bare']:,.0f} reports/s")
+        )
+    return table
+
+
+def _steps(size: int, count: int) -> dict[str, float]:
+    """Return the seconds of each step for one block, expanded in parts as the collector does."""
+    seeds = np.random.default_rng(0).integers(0, 256, (count, 16), dtype=np.uint8)
+    parts = np.array_split(seeds, max(1, count * size >> 17))
+    integers = [expand_integers(part, size) for part in parts]
+    whole = np.concatenate(integers).astype(np.float64)
+    products = CheckedProducts(Triangle.zeros(size, np.int64), np.float64)
+    image = products.image(whole.astype(np.int64))
+    times = best_times(
+        5,
+        words=lambda: [expand_words(part, size) for part in parts],
+        integers=lambda: [expand_integers(part, size) for part in parts],
+        image=lambda: [products.image(part.astype(np.int64)) for part in integers],
+        checked=lambda: products.add(whole, image),
+        bare=lambda: whole.T @ whole,
+    )
+    return times | {"integers": times["integers"] - times["words"]}
 
 
 def _device_table() -> Table:

@@ -90,6 +90,33 @@ def test_small_blocks_give_the_same_sums(monkeypatch):
 
 
 @pytest.mark.claim("P16")
+@pytest.mark.parametrize("at_a_time", [1, 3, 7, 40, 1000])
+def test_short_parts_of_a_block_give_the_same_sums(at_a_time, monkeypatch):
+    whole = collect(CAP, reports(CAP))
+    monkeypatch.setattr(sums, "_BLOCK_ENTRIES", 50 * SIZE)
+    monkeypatch.setattr(sums, "_MAX_BLOCK_ENTRIES", 50 * SIZE)
+    monkeypatch.setattr(sums, "_PART_ENTRIES", at_a_time * SIZE)
+    assert collect(CAP, reports(CAP)) == whole
+
+
+@pytest.mark.claim("P16")
+def test_a_wide_plan_is_summed_in_parts_as_well(monkeypatch):
+    seeds = np.random.default_rng(0).integers(0, 256, (9, 16), dtype=np.uint8)
+    plan = local.CollectionPlan(columns=[f"x{i}" for i in range(301)], row_norm=1.0, epsilon=1.0)
+    whole = expansion.expand_integers(seeds, 301).astype(int)
+    monkeypatch.setattr(sums, "_PART_ENTRIES", 1)  # less than a vector: one at a time
+    assert np.array_equal(sums.add_up(seeds, plan), whole.T @ whole)
+
+
+@pytest.mark.claim("P16")
+@pytest.mark.parametrize("size", [1, 2, 7, 8])
+def test_seeds_expand_to_the_same_integers_alone_and_together(size):
+    seeds = np.random.default_rng(0).integers(0, 256, (40, 50), dtype=np.uint8)[:, 34:]
+    alone = [expansion.expand_integers(seed[None], size)[0] for seed in seeds]
+    assert np.array_equal(expansion.expand_integers(seeds, size), alone)
+
+
+@pytest.mark.claim("P16")
 @PLANS
 @given(st.binary(min_size=64, max_size=64))
 def test_one_report_moves_an_entry_by_a_bounded_amount(plan, noise):

@@ -118,6 +118,20 @@ def test_the_first_wrong_one_of_many_is_named():
         parse_reports([good, good + b"x"], CAP)
 
 
+@pytest.mark.parametrize("lengths", [(50, 49), (50, 51), (49, 51), (51, 49), (50, 0), (0, 100)])
+def test_reports_of_other_lengths_are_refused_even_if_their_sum_is_right(lengths):
+    good = REPORTS["cap"] + bytes(50)
+    place = next(place for place, length in enumerate(lengths) if length != 50)
+    with pytest.raises(MalformedReportError, match=f"Report {place}: "):
+        parse_reports([good[:length] for length in lengths], CAP)
+
+
+def test_many_reports_may_be_bytearrays_and_memoryviews():
+    good = REPORTS["cap"]
+    same = parse_reports([good, bytearray(good), memoryview(good)], CAP)
+    assert same.payloads.tobytes() == 3 * good[34:]
+
+
 def test_an_impossible_entry_is_refused():
     report = bytearray(REPORTS["gaussian"])
     report[34:38] = (GAUSSIAN.noise.largest + 1).to_bytes(4, "little", signed=True)

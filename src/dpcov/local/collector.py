@@ -21,7 +21,7 @@ from dpcov.errors import (
 )
 from dpcov.local.plan import ID_BYTES, CollectionPlan
 from dpcov.local.report import Reports, parse_report, parse_reports
-from dpcov.local.sums import add_payloads, largest_entry, take_out_mean, to_average
+from dpcov.local.sums import add_up, largest_entry, take_out_mean, to_average
 from dpcov.parameters import check_count
 from dpcov.releases import CAP_CONSTANT, Provenance, Release
 from dpcov.version import __version__
@@ -85,7 +85,7 @@ class Collector:
             raise ParameterError("A collector needs a CollectionPlan.")
         self.plan = plan
         self.simulated = simulated
-        self._counted = _Counted(self._zeros(), 0, [])
+        self._counted = _Counted(np.zeros((plan.n_cells,) * 2, dtype=np.int64), 0, [])
         self._ids: set[bytes] | None = set() if idempotent else None
 
     @property
@@ -137,8 +137,7 @@ class Collector:
         parsed, ids = self._new_ones(parsed)
         if len(parsed):
             sums, n_summed, waiting = self._counted
-            total = self._sums_of(parsed.payloads)
-            total += sums
+            total = sums + add_up(parsed.payloads, self.plan)
             with self._remembered(ids):
                 self._counted = _Counted(total, n_summed + len(parsed), waiting)
         return len(parsed)
@@ -298,18 +297,10 @@ class Collector:
         """Put the waiting reports into the sums."""
         sums, n_summed, waiting = self._counted
         if waiting:
-            total = self._sums_of(np.concatenate([reports.payloads for reports in waiting]))
-            total += sums
+            payloads = np.concatenate([reports.payloads for reports in waiting])
+            total = sums + add_up(payloads, self.plan)
             self._counted = _Counted(total, n_summed + len(waiting), [])
         return self._counted
-
-    def _sums_of(self, payloads: npt.NDArray[np.uint8]) -> Integers:
-        total = self._zeros()
-        add_payloads(total, payloads, self.plan)
-        return total
-
-    def _zeros(self) -> Integers:
-        return np.zeros((self.plan.n_cells,) * 2, dtype=np.int64)
 
     def _check_room(self, more: int) -> None:
         if (self.n_reports + more) * largest_entry(self.plan) > _MAX_SUM:

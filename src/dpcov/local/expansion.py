@@ -80,10 +80,10 @@ def expand_words(seeds: Seeds, size: int) -> npt.NDArray[np.uint64]:
     plain[:, :, 0] = halves[:, :1]
     np.bitwise_xor(halves[:, 1:], np.arange(blocks, dtype="<u8"), out=plain[:, :, 1])
     # update_into asks for room of one block, less a byte, beyond the data.
-    cipher = bytearray(plain.nbytes + 15)
+    cipher = np.empty(plain.nbytes + 15, dtype=np.uint8)
     if plain.size:
-        _cipher().update_into(plain.reshape(-1).view(np.uint8).data, cipher)
-    words = np.frombuffer(cipher, dtype="<u8", count=plain.size).reshape(count, 2 * blocks)
+        _cipher().update_into(plain.reshape(-1).view(np.uint8).data, cipher.data)
+    words = cipher[: plain.nbytes].view("<u8").reshape(count, 2 * blocks)
     return words[:, :size].astype(np.uint64, copy=False)
 
 
@@ -111,22 +111,22 @@ def expand_normals(seeds: Seeds, size: int) -> npt.NDArray[np.float64]:
     return np.copysign(normals, words.view(np.float64), out=normals)
 
 
-def expand_integers(seeds: Seeds, size: int) -> npt.NDArray[np.float64]:
+def expand_integers(seeds: Seeds, size: int) -> npt.NDArray[np.int16]:
     """Return 4096 times the normals of each seed, rounded, as a collector knows them.
 
     Returns
     -------
-    ndarray of float64, shape (n, size)
-        Whole numbers from −20074 to 20074, as floats for BLAS.
+    ndarray of int16, shape (n, size)
+        Whole numbers from −20074 to 20074.
 
     Examples
     --------
     >>> expand_integers(np.zeros((1, 16), np.uint8), 3)
-    array([[ 451., 3736., 1122.]])
+    array([[ 451, 3736, 1122]], dtype=int16)
     """
     words = expand_words(seeds, size)
-    places = (words >> np.uint64(64 - _INDEX_BITS)).view(np.int64)
-    return _table().take(places).astype(np.float64)
+    places = np.right_shift(words, np.uint64(64 - _INDEX_BITS), out=words)
+    return _table().take(places.view(np.int64))
 
 
 @lru_cache(maxsize=1)

@@ -101,7 +101,8 @@ def parse_reports(
             raise MalformedReportError("Many reports are a list of bytes; use add() for one.")
         if not isinstance(data, Iterable):
             raise MalformedReportError("Many reports are a list of bytes.")
-        table = _joined([_octets(item) for item in data], plan, simulated=simulated)
+        items = [item if type(item) is bytes else _octets(item) for item in data]
+        table = _joined(items, plan, simulated=simulated)
     prefix = np.frombuffer(_prefix(plan, simulated=simulated), dtype=np.uint8)
     wrong = np.flatnonzero((table[:, :_PREFIX_BYTES] != prefix).any(axis=1))
     if len(wrong):
@@ -112,14 +113,14 @@ def parse_reports(
 def _octets(item: object) -> bytes:
     if not isinstance(item, bytes | bytearray | memoryview):
         raise MalformedReportError("A report must be bytes.")
-    return item if isinstance(item, bytes) else bytes(item)
+    return bytes(item)
 
 
 def _joined(items: list[bytes], plan: CollectionPlan, *, simulated: bool) -> npt.NDArray[np.uint8]:
     size = plan.report_bytes
-    for place, item in enumerate(items):
-        if len(item) != size:
-            _refuse_at(place, item, plan, simulated=simulated)
+    if not set(map(len, items)) <= {size}:
+        place = next(place for place, item in enumerate(items) if len(item) != size)
+        _refuse_at(place, items[place], plan, simulated=simulated)
     return np.frombuffer(b"".join(items), dtype=np.uint8).reshape(len(items), size)
 
 

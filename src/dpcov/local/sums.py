@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.exact.probes import FloatProbe
 from dpcov.exact.products import CheckedProducts
 from dpcov.exact.triangle import Triangle
 from dpcov.local.expansion import (
@@ -23,19 +24,20 @@ from dpcov.local.integers import triangle_size, unpack
 from dpcov.local.plan import CollectionPlan
 from dpcov.releases import CAP_CONSTANT, NoiseScale
 
-__all__ = ["add_payloads", "largest_entry", "seeds_at_a_time", "take_out_mean", "to_average"]
+__all__ = ["add_up", "largest_entry", "seeds_at_a_time", "take_out_mean", "to_average"]
 
 _BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
+_PART_ENTRIES = 1 << 17  # 1 MB of words: fit for the cache, worth the calls
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
-def add_payloads(sums: Integers, payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> None:
-    """Add what reports say to `sums`, in place."""
+def add_up(payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> Integers:
+    """Return the sum of what reports say, a symmetric matrix."""
     if plan.mechanism == "cap":
-        _add_cap(sums, payloads)
-    else:
-        _add_gaussian(sums, payloads, plan)
+        return _add_up_cap(payloads, plan.n_cells)
+    return _add_up_gaussian(payloads, plan)
 
 
 def largest_entry(plan: CollectionPlan) -> int:
@@ -46,33 +48,53 @@ def largest_entry(plan: CollectionPlan) -> int:
 def seeds_at_a_time(size: int) -> int:
     """Return how many vectors make one product: m p ≤ 2^24, so that all partial sums are exact.
 
-    Many for each product of p² entries, so that adding it costs little.
+    Many for each product of p² entries, so that checking and adding it costs little.
     """
-    entries = min(_MAX_BLOCK_ENTRIES, max(_BLOCK_ENTRIES, 2 * size**2))
+    entries = min(_MAX_BLOCK_ENTRIES, max(_BLOCK_ENTRIES, 4 * size**2))
     return max(1, entries // size)
 
 
-def _add_cap(sums: Integers, seeds: npt.NDArray[np.uint8]) -> None:
-    """Add Σ a aᵀ over the vectors that seeds stand for."""
-    size = len(sums)
+def _add_up_cap(seeds: npt.NDArray[np.uint8], size: int) -> Integers:
+    """Return Σ a aᵀ over the vectors that seeds stand for.
+
+    What BLAS multiplies is as long as exact products may be. What is written on the way
+    there and read again at once, words and integers, is short and stays in the cache.
+    """
     triangle = Triangle.zeros(size, np.int64)
-    products = CheckedProducts(triangle, np.float64)
-    for block in _blocks(seeds, seeds_at_a_time(size)):
-        whole = expand_integers(block, size)
-        products.add(whole, products.image(whole.astype(np.int64)))
-    sums += triangle.full()
+    at_a_time = seeds_at_a_time(size)
+    starts = [start for start, _ in triangle.panels()]
+    longest = size * MAX_INTEGER**2
+    probe = FloatProbe(starts, size, squared_norm=longest, n_rows=at_a_time)
+    products = CheckedProducts(triangle, np.float64, probe=probe.integers)
+    room = np.empty((min(at_a_time, len(seeds)), size))
+    for block in _blocks(seeds, at_a_time):
+        whole = room[: len(block)]
+        products.add(whole, _expand(block, whole, probe))
+    return triangle.full().astype(np.int64, copy=False)
 
 
-def _add_gaussian(sums: Integers, payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> None:
-    """Add the sum of the triangles, and mirror it."""
-    size = len(sums)
+def _expand(seeds: npt.NDArray[np.uint8], whole: Floats, probe: FloatProbe) -> Integers:
+    """Write the vectors of seeds as floats for BLAS, and return their image for its check."""
+    size = whole.shape[1]
+    image, start = np.zeros(size, dtype=np.int64), 0
+    for part in _blocks(seeds, _PART_ENTRIES // size):
+        floats = whole[start : start + len(part)]
+        floats[:] = expand_integers(part, size)
+        image += probe.image(floats)
+        start += len(part)
+    return image
+
+
+def _add_up_gaussian(payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> Integers:
+    """Return the sum of the triangles, mirrored."""
+    size = plan.n_cells
     total = np.zeros(triangle_size(size), dtype=np.int64)
     for block in _blocks(payloads, _BLOCK_ENTRIES // size**2):
         total += unpack(block, plan.noise).sum(axis=0)
+    sums = np.empty((size, size), dtype=np.int64)
     above, beside = np.triu_indices(size)
-    sums[above, beside] += total
-    off_diagonal = above != beside
-    sums[beside[off_diagonal], above[off_diagonal]] += total[off_diagonal]
+    sums[above, beside] = sums[beside, above] = total
+    return sums
 
 
 def _blocks(payloads: npt.NDArray[np.uint8], at_a_time: int) -> Iterator[npt.NDArray[np.uint8]]:
