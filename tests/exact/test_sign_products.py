@@ -87,7 +87,7 @@ def test_bits_may_take_over_from_blas_between_blocks():
         ("population:_compile_pairs", "total += ones(minus", "total += ones(~minus"),
         ("population:_compile", "max(i, left)", "max(i + 1, left)"),
         ("population:_compile", "minus[i, :words]", "minus[i, : words - 1]"),
-        ("sign_products:_Bits.words", "= 0", "|= 0"),
+        ("sign_products:_Bits.as_words", "= 0", "|= 0"),
         ("sign_products:_Bits.put", "self.is_whole and bool(signs.all())", "bool(signs.all())"),
         ("sign_products:pack_rows", "range(8)", "range(7)"),
         ("sign_products:SignProducts.add", "not self._waiting.has_room(len(part))", "False"),

@@ -97,7 +97,7 @@ class SignProducts(CheckedProducts):
                 )
 
     def _count(self, bits: _Bits, count: Count) -> None:
-        minus, there, words = bits.words()
+        minus, there, words = bits.as_words()
         n_rows = bits.n_rows if bits.is_whole else -1
         for start, panel in self._sums.panels():
             stop = start + len(panel)
@@ -141,7 +141,7 @@ class _Bits:
         self.is_whole = self.is_whole and bool(signs.all())
         self._filled, self.n_rows = end, self.n_rows + len(signs)
 
-    def words(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], int]:
+    def as_words(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], int]:
         """Return both kinds of bits as words, and how many of each row are in use."""
         words = -(-self._filled // 8)
         for bits in (self._minus, self._there):
