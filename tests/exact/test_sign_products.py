@@ -59,6 +59,13 @@ def test_bits_and_blas_give_the_same_sums(zeros, lengths, n_columns, seed, threa
     assert by_bits == add_up(blocks, n_columns, worth=np.inf, threads=threads)
 
 
+@pytest.mark.usefixtures("in_small_pieces")
+def test_columns_with_zeros_may_stand_among_others():
+    signs = random_signs(0, 300, 40, 0.0)
+    signs[::70, 3], signs[7, 20] = 0, 0
+    assert add_up([signs], 40) == add_up([signs], 40, worth=np.inf)
+
+
 @pytest.mark.claim("P10")
 @pytest.mark.parametrize("zeros", [0.0, 0.1])
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(10_001, 70), (8192, 130), (333, 2100)])
@@ -88,7 +95,8 @@ def test_bits_may_take_over_from_blas_between_blocks():
         ("population:_compile", "max(i, left)", "max(i + 1, left)"),
         ("population:_compile", "minus[i, :words]", "minus[i, : words - 1]"),
         ("sign_products:_Bits.as_words", "= 0", "|= 0"),
-        ("sign_products:_Bits.put", "self.is_whole and bool(signs.all())", "bool(signs.all())"),
+        ("sign_products:SignProducts._count", "== bits.n_rows", ">= bits.n_rows - 1"),
+        ("population:_compile", "whole[i] and whole[j]", "whole[i] or whole[j]"),
         ("sign_products:pack_rows", "range(8)", "range(7)"),
         ("sign_products:SignProducts.add", "not self._waiting.has_room(len(part))", "False"),
         ("sign_products:_mirror", "k=-1", "k=-2"),
@@ -97,6 +105,7 @@ def test_bits_may_take_over_from_blas_between_blocks():
 def test_planted_bugs_are_noticed(monkeypatch, where, right, wrong):
     lengths = {99: 0.2, 30: 0.1, 33: 0.0, 120: 0.0}
     blocks = [random_signs(n, n, 33, zeros) for n, zeros in lengths.items()]
+    blocks[-1][5, 9] = 0
     expected = add_up(blocks, 33, worth=np.inf)
     assert add_up(blocks, 33) == expected
     plant(monkeypatch, f"exact.{where}", right, wrong)

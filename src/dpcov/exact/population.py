@@ -17,17 +17,18 @@ import numpy.typing as npt
 __all__ = ["Count", "counting"]
 
 Words = npt.NDArray[np.uint64]
-Count = Callable[[Words, Words, int, int, int, int, npt.NDArray[np.int32]], None]
-"""`count(minus, there, n_rows, words, first, stop, panel)`: what the kernel is called with.
+Flags = npt.NDArray[np.bool_]
+Count = Callable[[Words, Words, Flags, int, int, int, int, npt.NDArray[np.int32]], None]
+"""`count(minus, there, whole, n_rows, words, first, stop, panel)`: what the kernel is called with.
 
 It adds Σ s_i s_j to some rows of a panel of the upper triangle, of which the first row and
 column is that of column p − width. `minus` and `there` have a row of words for each column: a
-bit for each sign that is −1, and for each that is not 0. The columns `first` … `stop` − 1 are
-rows of the panel, `words` is how many words are in use, and `n_rows` how many signs a column
-has if none is 0, and −1 else.
+bit for each sign that is −1, and for each that is not 0. `whole` says of which columns no sign
+is 0, `n_rows` how many signs a column has, `words` how many words are in use. The columns
+`first` … `stop` − 1 are rows of the panel.
 """
 
-_SIGNATURE = "void(uint64[:,::1],uint64[:,::1],int64,int64,int64,int64,int32[:,::1])"
+_SIGNATURE = "void(uint64[:,::1],uint64[:,::1],boolean[::1],int64,int64,int64,int64,int32[:,::1])"
 # Columns that wait in the first cache while others pass by.
 _TILE = 16
 
@@ -55,7 +56,14 @@ def _compile(njit: Callable[..., Any]) -> Count:
     tile = _TILE
 
     def count(
-        minus: Any, there: Any, n_rows: Any, words: Any, first: Any, stop: Any, panel: Any
+        minus: Any,
+        there: Any,
+        whole: Any,
+        n_rows: Any,
+        words: Any,
+        first: Any,
+        stop: Any,
+        panel: Any,
     ) -> None:
         size = minus.shape[0]
         start = size - panel.shape[1]
@@ -63,7 +71,7 @@ def _compile(njit: Callable[..., Any]) -> Count:
             right = min(left + tile, size)
             for i in range(first, min(stop, right)):
                 for j in range(max(i, left), right):
-                    if n_rows >= 0:
+                    if whole[i] and whole[j]:
                         found = n_rows - 2 * apart(minus[i, :words], minus[j, :words])
                     else:
                         found = product(

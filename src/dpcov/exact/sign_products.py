@@ -22,8 +22,8 @@ __all__ = ["SignProducts", "pack_rows"]
 Signs = npt.NDArray[np.int8]
 Bytes = npt.NDArray[np.uint8]
 
-# Rows × columns², about what two cores multiply while a kernel is loaded and compiled.
-_WORTH_COMPILING = 2 * 10**11
+# Rows × columns²: what BLAS multiplies in about the time in which a kernel is compiled.
+_WORTH_COMPILING = 10**11
 # 8,192 rows: the words of 16 columns fit the first cache, and sums are added to seldom.
 _BATCH_BYTES = 1024
 # Columns that one thread counts at a time.
@@ -98,12 +98,14 @@ class SignProducts(CheckedProducts):
 
     def _count(self, bits: _Bits, count: Count) -> None:
         minus, there, words = bits.as_words()
-        n_rows = bits.n_rows if bits.is_whole else -1
+        # A sign that is 0 by accident makes slow its own column alone.
+        whole = np.bitwise_count(there[:, :words]).sum(axis=1, dtype=np.int64) == bits.n_rows
         for start, panel in self._sums.panels():
             stop = start + len(panel)
 
             def add(first: int, stop: int = stop, panel: Any = panel) -> None:
-                count(minus, there, n_rows, words, first, min(first + _SLICE_COLUMNS, stop), panel)
+                end = min(first + _SLICE_COLUMNS, stop)
+                count(minus, there, whole, bits.n_rows, words, first, end, panel)
 
             for _ in self._threads.map(add, range(start, stop, _SLICE_COLUMNS)):
                 pass
@@ -127,7 +129,7 @@ class _Bits:
 
     def clear(self) -> None:
         """Begin anew."""
-        self._filled, self.n_rows, self.is_whole = 0, 0, True
+        self._filled, self.n_rows = 0, 0
 
     def has_room(self, n_rows: int) -> bool:
         """Return whether so many rows fit beside those that wait."""
@@ -138,14 +140,14 @@ class _Bits:
         end = self._filled + -(-len(signs) // 8)
         self._minus[:, self._filled : end] = pack_rows(signs < 0).T
         self._there[:, self._filled : end] = pack_rows(signs != 0).T
-        self.is_whole = self.is_whole and bool(signs.all())
         self._filled, self.n_rows = end, self.n_rows + len(signs)
 
     def as_words(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], int]:
-        """Return both kinds of bits as words, and how many of each row are in use."""
-        words = -(-self._filled // 8)
+        """Return both kinds of bits as words, and how many of each row to look at."""
+        # Compiled loops take up to 32 words at once, and what is left one by one.
+        words = min(32 * -(-self._filled // 256), _BATCH_BYTES // 8)
         for bits in (self._minus, self._there):
-            # Of the last word, what was there before is none of these rows.
+            # What was there before is none of these rows.
             bits[:, self._filled : 8 * words] = 0
         return self._minus.view(np.uint64), self._there.view(np.uint64), words
 
