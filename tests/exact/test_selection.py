@@ -158,14 +158,16 @@ def plain_selection(scores, count, scale, stream):
     st.integers(1, 60),
     st.sampled_from([3, 100, 2**31]),
     st.sampled_from([0, 1 << 16]),
+    st.sampled_from([1, 7, 1 << 17]),
     st.integers(0, 2**32),
 )
-def test_parts_change_neither_the_draws_nor_the_places(cuts, count, most, table, seed):
+def test_parts_change_neither_the_draws_nor_the_places(cuts, count, most, table, run, seed):
     scores = np.random.default_rng(seed).integers(0, most, size=61, dtype=np.int64)
     scores = scores.astype(np.int32)
     parts = np.split(scores, sorted(cuts))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection, "_SMALL_TABLE", table)
+        patch.setattr(selection, "_RUN", run)
         chosen = select_largest(
             lambda: parts, count=count, scale=most / 5, stream=RandomStream.from_seed(seed)
         )

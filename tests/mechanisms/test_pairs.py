@@ -10,7 +10,7 @@ from scipy import stats
 
 import dpcov
 from dpcov.errors import InputError, MissingValueError, ParameterError
-from dpcov.exact import triangle
+from dpcov.exact import population, sign_products, triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.triangle import Triangle
@@ -480,3 +480,25 @@ def test_a_release_of_units_survives_a_file(tmp_path):
     assert release.n_rows == 400
     release.save(tmp_path / "r.npz")
     assert dpcov.Release.load(tmp_path / "r.npz") == release
+
+
+@pytest.mark.parametrize("center", ["differences", "learned", "stated"])
+def test_counted_bits_and_blas_release_the_same_bytes(center, monkeypatch, tmp_path):
+    rows = correlated().round(1)
+    rows[::5, 3] = np.nan
+    exact, counted = population.counting(), []
+
+    def saved(name):
+        release = dpcov.release_pairs(
+            rows, **BUDGET, max_pairs=9, center=center, missing="center", row_norm=5.0, seed=1
+        )
+        release.save(tmp_path / name)
+        return (tmp_path / name).read_bytes()
+
+    by_blas = saved("blas.npz")
+    monkeypatch.setattr(sign_products, "_WORTH_COMPILING", 0)
+    monkeypatch.setattr(
+        sign_products, "counting", lambda: lambda *facts: counted.append(exact(*facts))
+    )
+    assert saved("bits.npz") == by_blas
+    assert counted

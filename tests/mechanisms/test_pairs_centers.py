@@ -13,7 +13,7 @@ import dpcov
 from dpcov.columns.missing import Missing
 from dpcov.exact import triangle
 from dpcov.exact.randomness import RandomStream
-from dpcov.mechanisms import pairs_centers
+from dpcov.mechanisms import pairs_centering, pairs_centers
 from dpcov.mechanisms.outlook import choose_center
 from dpcov.mechanisms.pairs_calibration import FINER_BITS, calibrate_pairs
 from dpcov.mechanisms.pairs_centering import CenteredSums, PlainSums
@@ -295,6 +295,41 @@ def test_the_largest_sums_fit_sixty_four_bits():
     steps, nothing = np.array([1024, 1024, 1024]), np.zeros(3, dtype=np.int64)
     found = CenteredSums(large, steps, nothing, Neighbors.REPLACE).values(PAIRS)
     assert found.tolist() == [most * 4 * 2**20 // 2] * 3
+
+
+@pytest.mark.claim("P31")
+@pytest.mark.parametrize("n_terms", [2**30, 2**30 + 1, 2**31 - 1])
+def test_the_scores_of_the_largest_tables_are_exact(n_terms):
+    generator = np.random.default_rng(n_terms)
+    sums = CoMovement.from_blocks([np.ones((2, 40))], n_columns=40, center=np.zeros(40))
+    for _, panel in sums.triangle.panels():
+        panel.setflags(write=True)
+        panel[:] = generator.integers(-n_terms, n_terms, size=panel.shape, endpoint=True)
+    totals = generator.integers(-n_terms, n_terms, size=40, endpoint=True)
+    large = CoMovement(sums.triangle, totals, None, n_terms=n_terms, differences=False, rule=None)
+    steps, expected = generator.integers(-1024, 1025, size=(2, 40))
+    found = CenteredSums(large, steps, expected, Neighbors.REPLACE).scores()
+    plain = (
+        abs(
+            (int(large.triangle.row(i)[j - i]) << 20)
+            - ((int(steps[i]) * int(totals[j]) + int(steps[j]) * int(totals[i])) << 10)
+            + n_terms * int(steps[i] * steps[j] - expected[i] * expected[j])
+        )
+        // ((1024 + max(abs(int(steps[i])), abs(int(steps[j])))) << 10)
+        for i in range(40)
+        for j in range(i + 1, 40)
+    )
+    assert np.concatenate(list(found)).tolist() == list(plain)
+
+
+def test_floats_and_integers_give_the_same_scores(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(5000, 60)) + 0.3
+    steps = np.random.default_rng(1).integers(-1024, 1025, size=(2, 60))
+    sums = CoMovement.from_blocks([rows], n_columns=60, center=np.zeros(60))
+    by_floats = list(CenteredSums(sums, *steps, Neighbors.REPLACE).scores())
+    monkeypatch.setattr(pairs_centering, "_IN_FLOATS", 0)
+    by_integers = list(CenteredSums(sums, *steps, Neighbors.REPLACE).scores())
+    assert np.array_equal(by_floats, by_integers)
 
 
 def test_zero_means_leave_sums_as_they_are():

@@ -569,13 +569,13 @@ RARE_BUGS = {
 MEANS_BUGS = {
     "products about means that are paid for as plain ones": (
         "mechanisms.pairs_centering:CenteredSums.values",
-        "centered // self._factor(first, second)",
+        "centered // self._factor(first, second, self._known)",
         "centered >> MEAN_BITS",
         CENTERS,
     ),
     "products about means that are compared as plain ones": (
-        "mechanisms.pairs_centering:CenteredSums.scores",
-        "self._factor(first, second) << MEAN_BITS",
+        "mechanisms.pairs_centering:CenteredSums._row_scores",
+        "self._factor(first, second, known) * 2**MEAN_BITS",
         "1 << (2 * MEAN_BITS)",
         CENTERS,
     ),

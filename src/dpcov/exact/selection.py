@@ -33,6 +33,7 @@ _WORD_BITS = 64
 _FIRST_DIGITS = 40
 
 _SMALL_TABLE = 1 << 16
+_RUN = 1 << 17  # candidates that fit a cache
 
 Integers = npt.NDArray[np.int64]
 Parts = Iterable[npt.NDArray[np.integer[Any]]]
@@ -212,18 +213,24 @@ def _find(
 def _places(parts: Parts, scores: Integers, ranks: Integers) -> Integers:
     """Return where the drawn candidates are: ranks count equal scores from the left."""
     values, drawn = np.unique(scores, return_inverse=True)
-    # Small numbers are sorted faster.
-    small = np.min_scalar_type(len(values))
-    places, seen, start = [], np.zeros(len(values), dtype=np.int64), 0
+    places: list[np.int64] = []
+    seen, start = np.zeros(len(values), dtype=np.int64), 0
+    # As long as the table of its counts, at least.
+    length = max(_RUN, int(values[-1]))
     for part in parts:
-        candidates = np.flatnonzero(np.isin(part, values))
-        kinds = np.searchsorted(values, part[candidates]).astype(small)
-        how_many = np.bincount(kinds, minlength=len(values))
-        rank = ranks - seen[drawn]
-        here = (rank >= 0) & (rank < how_many[drawn])
-        firsts = np.cumsum(how_many) - how_many
-        order = np.argsort(kinds, kind="stable")
-        places.append(start + candidates[order[firsts[drawn[here]] + rank[here]]])
-        seen += how_many
-        start += len(part)
-    return np.sort(np.concatenate(places))
+        # Few of the drawn are in a run, which is looked through once for each of them.
+        for run in np.split(part, range(length, len(part), length)):
+            how_many = _count_values(run, values)
+            rank = ranks - seen[drawn]
+            here = np.flatnonzero((rank >= 0) & (rank < how_many[drawn]))
+            places += [start + np.flatnonzero(run == scores[each])[rank[each]] for each in here]
+            seen += how_many
+            start += len(run)
+    return np.sort(np.array(places, dtype=np.int64))
+
+
+def _count_values(run: npt.NDArray[np.integer[Any]], values: Integers) -> Integers:
+    """Return how many candidates of a run have each of some scores, which rise."""
+    found, times = _count_part(run)
+    places = np.minimum(np.searchsorted(found, values), max(0, len(found) - 1))
+    return np.where(found[places] == values, times[places], 0) if len(found) else 0 * values

@@ -7,6 +7,7 @@ equally far. Sensitive: there is no noise on them yet.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,12 @@ MEAN_BITS = FINER_BITS // 2
 """Mean signs are whole multiples of 2^-10, which is far below their noise."""
 
 Integers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.integer]
+Scores = npt.NDArray[np.integer[Any]]
+Numbers = npt.NDArray[Any]
+Places = int | slice | Integers
+
+# Sums of so many terms of size 5 or less, in counts / 2^20, are below 2^53.
+_IN_FLOATS = 1 << 30
 
 
 class PlainSums:
@@ -60,42 +66,54 @@ class CenteredSums:
     def __init__(
         self, sums: CoMovement, subtracted: Integers, expected: Integers, neighbors: Neighbors
     ) -> None:
-        self._triangle, self._totals, self._n_terms = sums.triangle, sums.totals, sums.n_terms
-        self._means, self._expected, self._neighbors = subtracted, expected, neighbors
+        self._triangle, self._n_terms, self._neighbors = sums.triangle, sums.n_terms, neighbors
+        self._known = np.stack([subtracted, sums.totals, expected, np.abs(subtracted)])
 
     def scores(self) -> Iterator[Scores]:
         """Yield the sizes of all sums above the diagonal, in whole counts. Sensitive."""
-        size = self._triangle.size
+        known = self._known.astype(np.float64 if self._n_terms <= _IN_FLOATS else np.int64)
         for start, panel in self._triangle.panels():
-            first = np.arange(start, start + len(panel))[:, None]
-            second = np.arange(start, size)[None, :]
-            factor = self._factor(first, second) << MEAN_BITS
-            score = np.abs(self._centered(panel.astype(np.int64), first, second)) // factor
-            yield np.concatenate([score[row, row + 1 :] for row in range(len(panel))])
+            rows = (self._row_scores(start + row, each, known) for row, each in enumerate(panel))
+            yield np.concatenate(list(rows))
+
+    def _row_scores(self, first: int, row: Scores, known: Numbers) -> Scores:
+        """Return the scores of one row of a panel, of which the last cells are above the diagonal.
+
+        Floats are faster, and exact: all numbers are whole and below 2^53, and a quotient that is
+        rounded correctly reaches no whole number that the exact one does not.
+        """
+        second = slice(first + 1, None)
+        plain = row[len(row) - known.shape[1] + first + 1 :].astype(known.dtype)
+        size = np.abs(self._centered(plain, first, second, known))
+        factor = self._factor(first, second, known) * 2**MEAN_BITS
+        score: Scores = size // factor if known.dtype == np.int64 else size / factor
+        return score.astype(np.int64, copy=False)
 
     def values(self, pairs: npt.NDArray[np.int32]) -> Integers:
         """Return the sums of some pairs, in counts / 2^20. Sensitive."""
         first, second = pairs.astype(np.int64).T
         plain = self._triangle.at(first, second).astype(np.int64)
         # At most 2^31 terms of size 4, times 2^30: within 63 bits.
-        centered = self._centered(plain, first, second) << MEAN_BITS
-        return centered // self._factor(first, second)
+        centered = self._centered(plain, first, second, self._known) << MEAN_BITS
+        return centered // self._factor(first, second, self._known)
 
     def factors(self, pairs: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
         """Return what the values of some pairs are to be multiplied with. Public."""
         first, second = pairs.astype(np.int64).T
-        return self._factor(first, second) / 2.0**MEAN_BITS
+        return self._factor(first, second, self._known) / 2.0**MEAN_BITS
 
-    def _centered(self, plain: Integers, first: Integers, second: Integers) -> Integers:
+    def _centered(self, plain: Numbers, first: Places, second: Places, known: Numbers) -> Numbers:
         """Return (Σ (s_i − a_i)(s_j − a_j) − n r_i r_j) · 2^20, exactly."""
-        means, totals, expected = self._means, self._totals, self._expected
-        crossed = means[first] * totals[second] + means[second] * totals[first]
-        public = means[first] * means[second] - expected[first] * expected[second]
-        result: Integers = (plain << FINER_BITS) - (crossed << MEAN_BITS) + self._n_terms * public
+        means, totals, expected, _ = known
+        # From sums of one column with factors of the other, since one of them may be a single one.
+        by_mean = means[first] * self._n_terms - totals[first] * 2**MEAN_BITS
+        by_total, by_expected = means[first] * 2**MEAN_BITS, expected[first] * self._n_terms
+        crossed = by_mean * means[second] - by_total * totals[second]
+        result: Numbers = plain * 2**FINER_BITS + crossed - by_expected * expected[second]
         return result
 
-    def _factor(self, first: Integers, second: Integers) -> Integers:
-        sizes = np.abs(self._means)
+    def _factor(self, first: Places, second: Places, known: Numbers) -> Numbers:
+        sizes = known[-1]
         return centered_sign_factor(
             self._neighbors, sizes[first], sizes[second], one=1 << MEAN_BITS
         )

@@ -119,9 +119,9 @@ def test_a_long_block_in_slices_is_the_sum_of_its_rows_two_by_two(monkeypatch, c
     ("where", "right", "wrong"),
     [
         (
-            "_signs",
-            "signs *= usable",
-            "signs *= usable.all(axis=1, keepdims=True) if len(signs) > 1000 else usable",
+            "_write_signs",
+            "out *= usable",
+            "out *= usable.all(axis=1, keepdims=True) if part.start >= 512 else usable",
         ),
         (
             "_sum_powers",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ import numpy.typing as npt
 from dpcov.columns.missing import Missing
 from dpcov.errors import MissingValueError, ParameterError
 from dpcov.exact.grid import Grid
-from dpcov.exact.products import CheckedProducts
 from dpcov.exact.sealed import Sealed
+from dpcov.exact.sign_products import SignProducts
 from dpcov.exact.threads import allowed_threads, blas_threads
 from dpcov.exact.triangle import Triangle
 from dpcov.sensitive.sums.rows import quantize_rows
@@ -130,17 +131,18 @@ class CoMovement(Sealed):
         n_terms = 0
         threads = allowed_threads() if threads is None else threads
         with blas_threads(threads), ThreadPoolExecutor(threads) as pool:
-            products = CheckedProducts(sums, np.float32, pool)
+            products = SignProducts(sums, pool)
             for block in blocks:
                 _check_missing_cells(block, missing)
                 n_terms += len(block)
                 _check_terms(n_terms)
-                signs = _signs(block, about)
-                products.add(signs, products.image(signs.astype(np.int32)))
-                # A block is far below 2^24 rows: its sums are exact in float32.
-                totals += signs.sum(axis=0).astype(np.int64)
+                signs = np.empty(block.shape, dtype=np.int8)
+                work = partial(_write_signs, block, about, signs)
+                totals += sum(products.over_rows(work, block.shape))
+                products.add(signs, products.image(signs))
                 if powers is not None and squares is not None:
                     powers += _sum_powers(block, about, squares)
+            products.finish()
         return cls(
             sums,
             totals,
@@ -257,13 +259,20 @@ def _check_missing_cells(rows: npt.NDArray[Any], missing: Missing) -> None:
         )
 
 
-def _signs(rows: npt.NDArray[Any], center: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """Return sign(row − center) by comparison: exact, and 0 where a cell is missing."""
-    signs = np.subtract(rows > center, rows < center, dtype=np.float32)
-    usable = np.isfinite(rows)
+def _write_signs(
+    rows: npt.NDArray[Any],
+    center: npt.NDArray[np.float64],
+    signs: npt.NDArray[np.int8],
+    part: slice,
+) -> npt.NDArray[np.int64]:
+    """Write sign(row − center) by comparison, exact, and 0 where a cell is missing; return sums."""
+    some, out = rows[part], signs[part]
+    np.subtract((some > center).view(np.int8), (some < center).view(np.int8), out=out)
+    usable = np.isfinite(some)
     if not usable.all():
-        signs *= usable
-    return signs
+        out *= usable
+    totals: npt.NDArray[np.int64] = out.sum(axis=0, dtype=np.int32).astype(np.int64)
+    return totals
 
 
 def _sum_powers(
