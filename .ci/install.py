@@ -22,7 +22,7 @@ from pathlib import Path
 try:
     import tomllib
 except ModuleNotFoundError:  # Python 3.10
-    from pip._vendor import tomli as tomllib
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
 BUILT = ROOT / "build" / "dist"
