@@ -1,30 +1,39 @@
 # Needs python3 (3.10 or newer) and make. Everything else goes into .venv.
+# On Windows: make and the commands of POSIX, as Git for Windows has them, and PYTHON=python.
 PYTHON ?= python3
-BIN := .venv/bin
+ifeq ($(OS),Windows_NT)
+SCRIPTS := Scripts
+else
+SCRIPTS := bin
+endif
+BIN := .venv/$(SCRIPTS)
 READY := .venv/.ready
 
 LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean test-js test-mutants
+.PHONY: help demo test test-lowest test-sdist test-install test-postgres test-faults test-r check dist sbom docs format bench clean test-js test-mutants
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
 	@echo "make test-lowest  run them with the lowest versions that are declared"
 	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"
+	@echo "make test-install   install wheel and sources with each extra and use them; PYTHONS=\"3.10 3.13\" for several"
 	@echo "make test-postgres  test ledgers and collections with a PostgreSQL of the system, which it starts and stops"
 	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
 	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
 	@echo "make test-js        build and test the client for browsers; needs node 20 or newer"
 	@echo "make test-mutants   break the library on purpose, and see that tests notice: hours; MODULES=\"exact.*\" for some"
 	@echo "make check   lint, format, types, layers"
+	@echo "make dist    build wheel and archive of the sources twice, to the same bytes, in build/dist"
+	@echo "make sbom    write bills of materials to build/sbom"
 	@echo "make docs    build the documentation to build/docs"
 	@echo "make format  apply the formatter and the safe lint fixes"
 	@echo "make bench   print the benchmark tables"
 	@echo "make clean   remove .venv and caches"
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml src/dpcov/version.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dpcov needs Python 3.10 or newer")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
@@ -38,22 +47,33 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python $(PYTEST) $(TESTS)
 
-$(LOWEST)/.ready: pyproject.toml .ci/lowest.py
+$(LOWEST)/.ready: pyproject.toml src/dpcov/version.py .ci/lowest.py
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) .ci/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(LOWEST)/bin/python -m pip install --quiet --editable ".[all,anndata]" --group test \
+	$(LOWEST)/$(SCRIPTS)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(LOWEST)/$(SCRIPTS)/python -m pip install --quiet --editable ".[all,anndata]" --group test \
 		--constraint $(LOWEST)/lowest.txt
 	@touch $@
 
 test-lowest: $(LOWEST)/.ready
-	DPCOV_TEST_LOWEST=1 $(LOWEST)/bin/python $(PYTEST) $(TESTS)
+	DPCOV_TEST_LOWEST=1 $(LOWEST)/$(SCRIPTS)/python $(PYTEST) $(TESTS)
 
 test-sdist: $(READY)
 	rm -rf build/sdist
 	$(BIN)/python -m build --sdist --outdir build/sdist
 	cd build/sdist && tar -xzf dpcov-*.tar.gz && rm dpcov-*.tar.gz
 	$(MAKE) -C build/sdist/dpcov-* test
+
+dist: $(READY)
+	$(BIN)/python .ci/build.py
+
+# Several minutes for each Python: an environment for each extra.
+test-install: dist
+	$(BIN)/python .ci/install.py $(PYTHONS) $(if $(EXTRAS),--only $(EXTRAS))
+
+sbom: dist
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python .ci/sbom.py
 
 # A server on a free port in a temporary folder, which is gone afterwards.
 test-postgres: $(READY)

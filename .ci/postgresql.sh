@@ -13,7 +13,7 @@ if [ ! -x "$bin/initdb" ] || [ ! -x "$bin/postgres" ]; then
   exit 77
 fi
 
-as_server=()
+as_server=()   # and unset to bash 3 of macOS as long as it is empty
 if [ "$(id -u)" -eq 0 ]; then
   user="$(id -un postgres 2>/dev/null || echo nobody)"
   as_server=(setpriv --reuid "$user" --regid "$(id -gn "$user")" --clear-groups)
@@ -37,12 +37,12 @@ trap finish EXIT
 port="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
 (
   cd "$folder/server"
-  "${as_server[@]}" "$bin/initdb" --pgdata data --username dpcov --auth trust --encoding UTF8 \
+  ${as_server[@]+"${as_server[@]}"} "$bin/initdb" --pgdata data --username dpcov --auth trust --encoding UTF8 \
     --locale C >/dev/null
 )
 cd_back="$PWD"
 cd "$folder/server"
-"${as_server[@]}" "$bin/postgres" -D data -p "$port" -c listen_addresses=127.0.0.1 \
+${as_server[@]+"${as_server[@]}"} "$bin/postgres" -D data -p "$port" -c listen_addresses=127.0.0.1 \
   -c unix_socket_directories= -c max_connections=200 >"$folder/log" 2>&1 &
 server=$!
 cd "$cd_back"

@@ -103,7 +103,7 @@ class Answer:
         try:
             for name, table in self.tables.items():
                 table().to_csv(aside / f"{name}.csv", index=False, lineterminator="\n")
-            (aside / "summary.txt").write_text(f"{self.text}\n", encoding="utf-8")
+            (aside / "summary.txt").write_text(f"{self.text}\n", encoding="utf-8", newline="\n")
             for file in aside.iterdir():
                 sync_file(file)
             aside.rename(target.path)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.collect.runs import each_once, join, places_of
-from dpcov.collect.store import Facts, Outcome, State, Sums
+from dpcov.collect.store import Facts, Outcome, State, Sums, other_schema
 from dpcov.errors import CollectionError, MissingExtraError
 from dpcov.local.plan import ID_BYTES, CollectionPlan
 from dpcov.local.report import Reports
@@ -80,7 +80,7 @@ class PostgresqlStore:
                     "SELECT schema, plan, simulated FROM dpcov_collection"
                 ).fetchone()
             if schema != _SCHEMA:
-                raise CollectionError(f"{self.name} was made by another version of dpcov.")
+                raise other_schema(self.name, schema, _SCHEMA)
             self._facts = Facts(CollectionPlan.from_json(plan), simulated)
         return self._facts
 

@@ -26,7 +26,7 @@ from dpcov.collect.sqlite_runs import (
     write_in_order,
     write_runs,
 )
-from dpcov.collect.store import Facts, Outcome, State, Sums
+from dpcov.collect.store import Facts, Outcome, State, Sums, other_schema
 from dpcov.errors import CollectionError, DpcovError
 from dpcov.local.plan import CollectionPlan
 from dpcov.local.report import Reports
@@ -91,7 +91,7 @@ class SqliteStore:
                     "SELECT schema, plan, simulated FROM collection WHERE one = 1"
                 ).fetchone()
             if schema != _SCHEMA:
-                raise CollectionError(f"{self.name} was made by another version of dpcov.")
+                raise other_schema(self.name, schema, _SCHEMA)
             self._facts = Facts(CollectionPlan.from_json(plan), bool(simulated))
         return self._facts
 

@@ -16,7 +16,16 @@ from dpcov.errors import CollectionError
 from dpcov.local.plan import CollectionPlan
 from dpcov.local.report import Reports
 
-__all__ = ["Facts", "Outcome", "State", "Store", "Sums", "find_store", "is_postgresql"]
+__all__ = [
+    "Facts",
+    "Outcome",
+    "State",
+    "Store",
+    "Sums",
+    "find_store",
+    "is_postgresql",
+    "other_schema",
+]
 
 
 class Outcome(Enum):
@@ -131,3 +140,11 @@ def find_store(address: str | os.PathLike[str]) -> Store:
     from dpcov.collect.sqlite_store import SqliteStore
 
     return SqliteStore(text)
+
+
+def other_schema(name: str, schema: int, reads: int) -> CollectionError:
+    """Return the refusal of a collection that another version made."""
+    return CollectionError(
+        f"{name} has schema {schema}; this version of dpcov reads {reads}. Close and release it "
+        "with the version of dpcov that made it: nobody has to answer again."
+    )

@@ -5,7 +5,6 @@ Owns how the file is opened, locked and made durable. Only `create` makes one.
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from dpcov.errors import AlteredLedgerError, LedgerError
 from dpcov.ledger.database import Session
+from dpcov.writing import give_free_name, sync_folder
 
 __all__ = ["Sqlite"]
 
@@ -53,8 +53,8 @@ class Sqlite:
                     session.run(statement)
                 yield session
                 session.run("COMMIT")
-            os.link(aside, place)  # unlike a rename, this never replaces what came in between
-            _sync_folder(place.parent)
+            give_free_name(aside, place)  # never replaces what came in between
+            sync_folder(place.parent)
         except FileExistsError:
             raise LedgerError(
                 f"{self.path} is there already. A ledger is never replaced."
@@ -149,11 +149,3 @@ def _explain(path: str, said: str) -> str:
     if "no such table" in said or "no such column" in said:
         return f"{path} is no ledger, or was altered. Nothing is charged to it."
     return f"{path} cannot be used: the file or its folder cannot be written, or the disk is full."
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

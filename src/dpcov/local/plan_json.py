@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["canonical_form", "plan_from_json", "plan_id", "plan_to_json"]
 
 _FORMAT, _VERSION = "dpcov collection plan", 2
+_FIRST_FORMAT = "dpcov local plan"  # what version 1 called itself
 _DEEPEST = 6  # a plan, its study, the questions, one of them, its choices, one of them
 _KEYS = {
     "columns",
@@ -157,6 +158,12 @@ def _parse(text: object) -> dict[str, Any]:
         facts = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
     except (ValueError, RecursionError):
         facts = None
+    if isinstance(facts, dict) and facts.get("format") == _FIRST_FORMAT:
+        raise CollectionPlanError(
+            f"The plan has version 1; this version of dpcov reads {_VERSION}, with other ids. "
+            "Finish a study that began with it with the version of dpcov that wrote it; for a new "
+            "study, state it anew: dpcov local plan."
+        )
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
         raise CollectionPlanError("The text is not a collection plan.")
     version = facts.get("version")

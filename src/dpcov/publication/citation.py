@@ -20,7 +20,7 @@ def cite(card: Mapping[str, Any]) -> str:
     --------
     >>> identity = {"name": "Sleep", "curator": "Office", "date": "2026-02-03", "description": ""}
     >>> guarantee = {"holds": True, "statement": "(1, 1e-06)-differential privacy"}
-    >>> card = {"identity": identity, "guarantee": guarantee, "library": {"version": "0.1.0"}}
+    >>> card = {"identity": identity, "guarantee": guarantee, "library": {"version": "0.2.0"}}
     >>> cite(card | {"files": {"release.npz": "sha256:ab"}}).partition(": ")[0]
     'Office (2026). Sleep'
     """

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _MOST_BYTES = 1 << 14
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _LONGEST_PASSPHRASE = 1023  # bytes that the library of the arithmetic takes
 _ENCRYPTED = b"ENCRYPTED"  # in the first lines of such a PEM file
 _PRIME = 2**255 - 19
@@ -164,7 +165,7 @@ def _read(file: Path) -> bytes:
 
 def _write_new(file: Path, content: bytes, *, mode: int) -> None:
     try:
-        place = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        place = os.open(file, _NEW | getattr(os, "O_BINARY", 0), mode)
     except FileExistsError:
         raise FolderError(f"{str(file)!r} exists, and a key is never overwritten.") from None
     except OSError:

@@ -139,7 +139,8 @@ def verify_folder(
     if stated["version"] != CARD_VERSION:
         raise FolderError(
             f"The card has version {stated['version']}, of which not everything can be computed "
-            "again. Write the folder anew, which is free: dpcov estimate FOLDER --out ANOTHER."
+            "again. Verify it with the version of dpcov that wrote it, or write the folder anew, "
+            "which is free: dpcov estimate FOLDER --out ANOTHER."
         )
     problems = problems_of_text(text, stated)
     checked, damaged = _compare_files(folder, stated)

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +45,7 @@ _MOST_HEADER = 1 << 25  # names of 40,000 columns with 800 letters each
 _MOST_ESCAPES, _DEEPEST = 1 << 23, 4  # json.dumps has one for each letter beyond ASCII
 _MOST_DIRECTORY = 1 << 17  # ours is below 1 kB; its end may hold a comment of 64 kB
 _STEP = 1 << 16
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}")
 # np.savez of numpy 2.0 and 2.1 took its option allow_pickle=False for an array of that name.
 _STRAY = "allow_pickle.npy"
 
@@ -259,7 +261,15 @@ def _format_of(facts: Any, formats: Mapping[str, Format]) -> Format:
     if schema < form.schema:
         raise PastSchemaError(
             f"The file has schema {schema}, which this version of dpcov cannot read: it reads "
-            f"{form.schema}. Read it with the version of dpcov that wrote it, or release the "
-            "table anew, which costs privacy again."
+            f"{form.schema}. {_writer(facts)} it: read it with that. numpy.load takes its numbers "
+            "out, but checks nothing. To release the table anew costs privacy again."
         )
     return form
+
+
+def _writer(facts: Facts) -> str:
+    """Say who wrote a file, if it says so in the form of a version: it may say anything."""
+    made = facts.get("provenance")
+    version = made.get("version") if isinstance(made, dict) else None
+    stated = isinstance(version, str) and _VERSION.fullmatch(version)
+    return f"dpcov {version} wrote" if stated else "Another version of dpcov wrote"

@@ -23,7 +23,7 @@ __all__ = ["KIND", "SparkSource"]
 _FAILED = (
     "The Spark data frame cannot be computed, or its session has ended. What Spark says may quote "
     "a cell and is not repeated here; its count() and show() show it. It must be a batch of "
-    "version 4 or later, whose workers have pyarrow."
+    "version 4 or later, whose workers have pandas and pyarrow."
 )
 
 
