@@ -53,6 +53,7 @@ def cut_blocks(
             if filled == size:
                 yield block
                 block, filled = np.empty((size, n_columns), order="F"), 0
+        part = column = None  # before the next one is read: it may be large
     if filled:
         yield block[:filled]
 
