@@ -17,11 +17,11 @@ from dpcov.sensitive.tables.arrow_columns import (
     finest_type,
     import_pyarrow,
 )
-from dpcov.sensitive.tables.blocks import batch_rows
 from dpcov.sensitive.tables.choice import Choice, Wanted
 from dpcov.sensitive.tables.kinds import TableKind
 from dpcov.sensitive.tables.pieces import FilePiece, Split, even_runs
 from dpcov.sensitive.tables.refusals import read_all_or_refuse, read_or_refuse
+from dpcov.sensitive.tables.row_groups import read_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +31,6 @@ __all__ = ["KIND", "ParquetSource"]
 
 # For each column. Without a buffer Arrow loads whole row groups, which may be whole files.
 _BUFFER_BYTES = 1 << 16
-_MOST_WHOLE_ROWS = 1 << 17  # a megabyte for each column: what its page would take
-_SMALL_BYTES = 32 << 20
 
 
 class ParquetSource(ArrowBatchSource):
@@ -139,53 +137,11 @@ def _read_batches(
     path: Path, groups: tuple[int, ...] | None, names: list[str], few: list[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield some columns of some row groups, or of all; those of few texts as dictionaries."""
-    # Without a thread for each column, since several pieces are read at a time.
-    threads = groups is None
     with _open(path, few) as file:
-        for run, is_small in _runs(file.metadata, groups, len(names)):
-            if is_small and threads:
-                yield from _read_whole(file, run, names)
-            else:
-                rows = batch_rows(len(names))
-                yield from file.iter_batches(rows, run, columns=names, use_threads=threads)
+        # Without a thread for each column, since several pieces are read at a time.
+        yield from read_groups(file, groups, names, use_threads=groups is None)
     # Each file leaves pieces behind, which would add up over a folder.
     import_pyarrow().default_memory_pool().release_unused()
-
-
-def _read_whole(file: pq.ParquetFile, run: list[int], names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield row groups, of which Arrow decodes one column after the other."""
-    batches = file.read_row_groups(run, columns=names, use_threads=True).to_batches()
-    batches.reverse()
-    while batches:  # none stays here while it is used, or while the next is read
-        yield batches.pop()
-
-
-def _runs(
-    metadata: pq.FileMetaData, groups: tuple[int, ...] | None, n_columns: int
-) -> Iterator[tuple[list[int], bool]]:
-    """Yield row groups that are read in one go, and whether they are small enough for it.
-
-    A reader of batches holds a page and the dictionary of each column all the time, which is as
-    much as a small row group. One that is stored in much less than its numbers take, or is large,
-    is better read in batches; so are several that are smaller than a batch.
-    """
-    stored = range(metadata.num_row_groups) if groups is None else groups
-    tiny = batch_rows(n_columns)
-    waiting: list[int] = []
-    for group in stored:
-        found = metadata.row_group(group)
-        share = n_columns / max(1, found.num_columns)
-        decoded = 8 * n_columns * found.num_rows
-        fits = decoded <= max(_SMALL_BYTES, 2 * share * found.total_byte_size)
-        if not fits or not tiny < found.num_rows <= _MOST_WHOLE_ROWS:
-            waiting.append(group)
-            continue
-        if waiting:
-            yield waiting, False
-            waiting = []
-        yield [group], True
-    if waiting:
-        yield waiting, False
 
 
 def _in_seconds(files: Sequence[Path], choice: Choice) -> dict[Path, pa.DataType]:
