@@ -70,7 +70,7 @@ def _commands(times: Mapping[str, float]) -> Table:
         ("dpcov --help", "help", "≤ 0.4"),
         (f"dpcov release, {_ROWS:,} × {_COLUMNS}, with page", "release", "≤ 3"),
     ):
-        ratios = (f"{times[name] / times[other]:.2g}" for other in ("bare", "needed"))
+        ratios = (f"{times[name] / times[other]:.3g}" for other in ("bare", "needed"))
         table.rows.append((command, f"{times[name]:.2f}", *ratios, goal))
     return table
 

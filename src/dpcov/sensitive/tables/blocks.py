@@ -25,7 +25,7 @@ Run = TypeVar("Run", bound=Sized)
 
 _BATCH_BYTES = 4 << 20
 _MOST_BATCH_ROWS = 1 << 16
-_AHEAD_BYTES, _MOST_AHEAD = 64 << 20, 16
+_AHEAD_BYTES, _MOST_AHEAD = 32 << 20, 16
 
 
 def batch_rows(n_columns: int) -> int:
