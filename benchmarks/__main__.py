@@ -11,7 +11,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import collect, dask_engine, estimate, files, local, pairs, release, scale
+from benchmarks import (
+    collect,
+    command_line,
+    dask_engine,
+    estimate,
+    files,
+    local,
+    pairs,
+    release,
+    scale,
+)
 from benchmarks.accuracy import (
     categories,
     kinds,
@@ -41,6 +51,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "local": local.tables,
     "collect": collect.tables,
     "files": files.tables,
+    "command-line": command_line.tables,
     "dask": dask_engine.tables,
     "scale": scale.tables,
 }

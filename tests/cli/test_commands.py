@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.main import get_command
+from typer.testing import CliRunner
 
 import dpcov
-from cli.runner import invoke
+from cli.runner import APART, invoke
 from dpcov.cli import release as commands
-from dpcov.cli.app import app
+from dpcov.cli.app import COMMANDS, app
+from dpcov.cli.on_demand import load
 from dpcov.publication import write_folder
 from publication import forger, releases
 
@@ -52,9 +53,30 @@ def test_no_paragraph_of_the_help_is_broken_in_the_middle_of_a_line():
             yield from paragraphs(below)
 
     # A terminal has 80 columns, of which two are the margin. Line breaks are kept as they are.
-    found = [text.strip().splitlines() for text in paragraphs(get_command(app))]
+    texts = [app.info.help.replace("\b", "").split("\n\n")]
+    texts += [paragraphs(load(name, command)) for name, command in COMMANDS.items()]
+    found = [text.strip().splitlines() for part in texts for text in part]
     assert len(found) > 20
     assert all(len(line) <= 78 for lines in found if len(lines) > 1 for line in lines)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_manual_says_of_each_command_what_its_own_help_begins_with(name):
+    summary, *_ = load(name, COMMANDS[name]).help.split("\n\n")
+    assert " ".join(summary.split()) == COMMANDS[name].summary
+
+
+def test_a_command_that_is_half_written_is_completed_by_the_names_of_the_manual():
+    asked = {"_DPCOV_COMPLETE": "complete_bash", "COMP_WORDS": "dpcov rel", "COMP_CWORD": "1"}
+    result = CliRunner(**APART).invoke(app, [], prog_name="dpcov", env=asked)
+    assert result.output.split() == ["release", "release-pairs", "reliability"]
+
+
+def test_options_of_a_command_are_completed():
+    asked = {"COMP_WORDS": "dpcov release --row-n", "COMP_CWORD": "2"}
+    asked["_DPCOV_COMPLETE"] = "complete_bash"
+    result = CliRunner(**APART).invoke(app, [], prog_name="dpcov", env=asked)
+    assert result.output.split() == ["--row-norm"]
 
 
 def test_the_help_names_a_share_that_the_command_takes(rows, tmp_path):

@@ -238,3 +238,67 @@ def test_a_signal_while_python_ends_does_not_undo_a_success(place, asked, number
     )
     assert (done.returncode, b"Stopped" in done.stderr) == (0, False), done.stderr
     assert (place / out).exists()
+
+
+LOADING = """
+import builtins, os, signal, sys
+from dpcov.cli import main
+usual = builtins.__import__
+def importing(name, *arguments, **more):
+    if name == "numpy":
+        os.kill(os.getpid(), signal.SIGINT)
+    return usual(name, *arguments, **more)
+builtins.__import__ = importing
+main()
+"""
+
+
+def test_ctrl_c_while_a_command_is_loaded_is_said_in_one_line(place):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING, *RELEASE.split(), "--out", "unloaded"],
+        cwd=place,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    said = (done.returncode, done.stderr, done.stdout)
+    assert said == (130, "dpcov: Stopped. Nothing was written.\n", "")
+    assert not (place / "unloaded").exists()
+
+
+ROOMS = """
+import atexit, sys
+from dpcov.cli import main
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+main()
+"""
+
+
+def loaded_by(place, asked):
+    """Return which modules a command has loaded when it ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", ROOMS, *asked.split()],
+        cwd=place,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("asked", ["--help", "--version", "nonsense"])
+def test_what_needs_no_numbers_does_not_wait_for_numpy(place, asked):
+    loaded = loaded_by(place, asked)
+    assert "typer" in loaded
+    assert not {"numpy", "pyarrow", "matplotlib"} & loaded
+
+
+def test_a_release_of_a_file_does_not_wait_for_pandas(place):
+    loaded = loaded_by(place, "release t.csv --row-norm 4 --epsilon 1 --delta 0.1 --out unframed")
+    assert (place / "unframed").exists()
+    assert {"numpy", "pyarrow", "matplotlib"} <= loaded
+    assert not {"pandas", "dask", "dpcov.audit", "dpcov.collect"} & loaded

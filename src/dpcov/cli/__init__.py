@@ -24,18 +24,24 @@ def main() -> None:
 def _run() -> None:
     try:
         from dpcov.cli.app import app
+        from dpcov.cli.on_demand import Interrupted
         from dpcov.cli.stopping import to_the_end_of_the_process
+
+        for stream in (sys.stdout, sys.stderr):
+            # Letters that a terminal lacks are no failure.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            with to_the_end_of_the_process():
+                app()
+        except Interrupted:
+            raise KeyboardInterrupt from None
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich"}:
             raise
         raise SystemExit(
             "The dpcov command needs typer and rich: pip install 'dpcov[cli]'"
         ) from None
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # letters that a terminal lacks are no failure
-            stream.reconfigure(errors="backslashreplace")
-    with to_the_end_of_the_process():
-        app()
 
 
 def _end(message: str, code: int) -> None:

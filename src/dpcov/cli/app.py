@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from dpcov.cli.answers import components, factors, partial, regress, reliability
-from dpcov.cli.audit import audit
-from dpcov.cli.collect import collect
-from dpcov.cli.columns import columns
-from dpcov.cli.comparing import compare
-from dpcov.cli.demo import demo
-from dpcov.cli.estimate import estimate
-from dpcov.cli.export import export
-from dpcov.cli.folders import card, show, verify
-from dpcov.cli.ledger import ledger
-from dpcov.cli.local import local
-from dpcov.cli.plan import plan
-from dpcov.cli.release import release, release_pairs
-from dpcov.cli.reproduce import reproduce
-from dpcov.cli.signing import keygen, sign
+from dpcov.cli.on_demand import Command, group_of, register
 from dpcov.version import __version__
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app"]
 
 _MANUAL = """
 Publish the covariance of sensitive data with a promise that is true.
@@ -56,29 +41,110 @@ Exit codes:
   130  stopped with Ctrl-C
   143  stopped by SIGTERM
 """
-_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Before any data": (plan, columns),
-    "Spends privacy": (release, release_pairs),
-    "After a release, and free": (
-        estimate,
-        show,
-        regress,
-        partial,
-        components,
-        factors,
-        reliability,
-        compare,
-        verify,
-        card,
-        export,
-        sign,
-        keygen,
-    ),
-    "To see it work": (demo, reproduce, audit),
+_PANELS: dict[str, dict[str, Command]] = {
+    "Before any data": {
+        "plan": Command("plan:plan", "Say what can be learned, before any data is touched."),
+        "columns": Command(
+            "columns:columns",
+            "Print a file of public facts to be filled in by hand. No cell is read.",
+        ),
+    },
+    "Spends privacy": {
+        "release": Command(
+            "release:release", "Publish the covariance of a table. Spends the privacy budget."
+        ),
+        "release-pairs": Command(
+            "release:release_pairs",
+            "Publish the strongest pairs of columns of a table. Spends the privacy budget.",
+        ),
+    },
+    "After a release, and free": {
+        "estimate": Command(
+            "estimate:estimate",
+            "Make another estimate of a release. Costs no privacy and never touches data.",
+        ),
+        "show": Command(
+            "folders:show", "Print what a published folder promises and what was found."
+        ),
+        "regress": Command(
+            "answers:regress", "Print a linear regression that is computed from a release."
+        ),
+        "partial": Command(
+            "answers:partial", "Print partial correlations: of each two columns, given all others."
+        ),
+        "components": Command(
+            "answers:components",
+            "Print principal components: eigenvalues with intervals, and loadings.",
+        ),
+        "factors": Command(
+            "answers:factors",
+            "Print a factor analysis: loadings with errors, and how well the factors fit.",
+        ),
+        "reliability": Command(
+            "answers:reliability",
+            "Print how reliable a scale of several items is: Cronbach's alpha and omega.",
+        ),
+        "compare": Command(
+            "comparing:compare",
+            "Print which correlations, covariances, deviations and means changed.",
+        ),
+        "verify": Command(
+            "folders:verify",
+            "Check the files of a folder against its card, and all of the card against the "
+            "release.",
+        ),
+        "card": Command(
+            "folders:card", "Print the card of a published folder, as it follows from the release."
+        ),
+        "export": Command(
+            "export:export", "Write a release for another program: R, SPSS, LaTeX or a spreadsheet."
+        ),
+        "sign": Command(
+            "signing:sign", "Sign the card of a folder, if all in it is as the release says."
+        ),
+        "keygen": Command(
+            "signing:keygen",
+            "Make a pair of keys for signatures: NAME.pem, to be kept secret, and NAME.pub.pem.",
+        ),
+    },
+    "To see it work": {
+        "demo": Command(
+            "demo:demo",
+            "Simulate a sensitive survey, release its covariance, show what was learned.",
+        ),
+        "reproduce": Command(
+            "reproduce:reproduce",
+            "Run the paper's experiments and draw its four figures, as printed and as they hold.",
+        ),
+        "audit": Command(
+            "audit:audit",
+            "Attack every mechanism as an adversary would, and planted bugs beside it.",
+        ),
+    },
+    "Without a trusted table": {
+        "local": Command(
+            "local:local", "The local model: devices send reports, nobody is trusted with rows."
+        ),
+        "collect": Command(
+            "collect:collect",
+            "Collect reports of the local model: a server, its page, and what comes of it.",
+        ),
+    },
+    "What was promised so far": {
+        "ledger": Command(
+            "ledger:ledger",
+            "Accounts of what was promised about the same people, kept on the disk.",
+        ),
+    },
 }
+COMMANDS: dict[str, Command] = {
+    name: command for commands in _PANELS.values() for name, command in commands.items()
+}
+"""All of them, by their names."""
 
 app = typer.Typer(
     name="dpcov",
+    cls=group_of(COMMANDS),
     help=_MANUAL,
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -86,11 +152,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 for panel, commands in _PANELS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.add_typer(local, name="local", rich_help_panel="Without a trusted table")
-app.add_typer(collect, name="collect", rich_help_panel="Without a trusted table")
-app.add_typer(ledger, name="ledger", rich_help_panel="What was promised so far")
+    register(app, panel, commands)
 
 
 def _print_version(wanted: bool) -> None:

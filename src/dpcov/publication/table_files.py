@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dpcov.errors import MissingExtraError
 from dpcov.publication.series import Series, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["FLAGS", "write_csv_text", "write_table"]
 
@@ -60,9 +63,31 @@ def _write_parquet(path: Path, table: Table) -> None:
     except ModuleNotFoundError:
         raise MissingExtraError("Parquet files need pyarrow: pip install 'dpcov[files]'") from None
 
-    def column(series: Series) -> Any:
-        if isinstance(series.values, list):
-            return pa.array(series.values, pa.string())
-        return pa.array(series.values, from_pandas=True)
+    columns = {name: _to_arrow(series.values) for name, series in table.items()}
+    pq.write_table(pa.table(columns), path)
 
-    pq.write_table(pa.table({name: column(series) for name, series in table.items()}), path)
+
+def _to_arrow(values: Any) -> pa.Array:
+    """Return values as an Arrow array, nan as null.
+
+    From their bytes: `pyarrow.array` looks whether they are pandas', and so imports it.
+    """
+    import pyarrow as pa
+
+    if isinstance(values, list):
+        texts = [text.encode() for text in values]
+        ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+        parts = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(pa.string(), len(texts), parts)
+    if values.dtype == np.bool_:
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bits(values)])
+    unknown = np.isnan(values)
+    known = _bits(~unknown) if unknown.any() else None
+    cells = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, cells])
+
+
+def _bits(flags: Any) -> pa.Buffer:
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(flags, bitorder="little"))

@@ -98,7 +98,7 @@ def test_a_unit_of_a_filtered_data_set_is_refused_with_a_way_out(tmp_path):
         open_table(plain(tmp_path).filter(ds.field("a") > 0), privacy_unit="a")
 
 
-def test_a_row_group_is_never_in_memory_as_a_whole(tmp_path):
+def test_a_large_row_group_is_never_in_memory_as_a_whole(tmp_path):
     """One of 32 MB; Arrow's own scanner holds it."""
     rows = np.random.default_rng(0).normal(size=(10, 400_000))
     wide = pa.table({f"c{place}": column for place, column in enumerate(rows)})

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import MissingExtraError
+from dpcov.sensitive.tables.arrow_numbers import numbers_of
 from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.cells import with_rules
@@ -300,5 +301,4 @@ def _as_array(column: Any) -> npt.NDArray[Any]:
         column = column.cast(pyarrow.int8())
     elif pyarrow.types.is_decimal(column.type):
         column = column.cast(pyarrow.float64())
-    array: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return array
+    return numbers_of(column)

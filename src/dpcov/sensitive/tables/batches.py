@@ -76,12 +76,14 @@ class BatchSource(ABC):
         if self._order is None:
             for batch in self._batches(self._choice.places):
                 yield self._part(batch)
+                del batch  # before the next one is read
             return
         unit, name = self._choice.unit_column
         order = KeyOrder()
         for *batch, last in self._batches((*self._choice.places, unit)):
             order.add(self._keys(last, name))
             yield self._part(batch)
+            del batch, last
         if order != self._order:
             raise InputError(
                 f"{self._name} changed while it was read: its rows came in another order, or with "

@@ -6,6 +6,7 @@ row groups can be seen in what follows, and pairs of rows stay pairs.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ Run = TypeVar("Run", bound=Sized)
 
 _BATCH_BYTES = 4 << 20
 _MOST_BATCH_ROWS = 1 << 16
+_AHEAD_BYTES, _MOST_AHEAD = 32 << 20, 16
 
 
 def batch_rows(n_columns: int) -> int:
@@ -53,12 +55,15 @@ def cut_blocks(
             if filled == size:
                 yield block
                 block, filled = np.empty((size, n_columns), order="F"), 0
+        del part  # before the next one is read: it may be large
     if filled:
         yield block[:filled]
 
 
 def read_ahead(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]:
-    """Yield the blocks, and read the next one on another thread while one is used.
+    """Yield the blocks, and read the next ones on another thread while one is used.
+
+    Of small blocks several: a reader may have many of them at once, and then none for a while.
 
     Examples
     --------
@@ -66,11 +71,16 @@ def read_ahead(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]
     [3, 2]
     """
     iterator = iter(blocks)
-    with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, iterator, None)
-        while (block := coming.result()) is not None:
-            coming = thread.submit(next, iterator, None)
+    thread = ThreadPoolExecutor(1)
+    try:
+        coming = deque([thread.submit(next, iterator, None)])
+        while (block := coming.popleft().result()) is not None:
+            ahead = min(_MOST_AHEAD, max(1, _AHEAD_BYTES // max(1, block.nbytes)))
+            coming.extend(thread.submit(next, iterator, None) for _ in range(ahead - len(coming)))
             yield block
+    finally:
+        # Whoever stops does not wait for more than the block that is being read.
+        thread.shutdown(cancel_futures=True)
 
 
 def expect_rows(blocks: Iterable[Run], n_rows: int, name: str) -> Iterator[Run]:

@@ -27,6 +27,7 @@ from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame
 from dpcov.sensitive.tables.csv_header import BOM, Header, check_header, is_compressed, read_header
+from dpcov.sensitive.tables.csv_rows import count_lines
 from dpcov.sensitive.tables.keys import Keys, refuse_missing_unit
 from dpcov.sensitive.tables.kinds import Declared, Files, TableKind
 from dpcov.sensitive.tables.names import call_column
@@ -38,22 +39,31 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "CsvSource"]
 
 _BLOCK_BYTES = 4 << 20  # a line must fit; several are parsed ahead
+_RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col")
 
 
 class CsvSource(ArrowBatchSource):
-    """A CSV file: read once to count its rows, and once for them."""
+    """A CSV file: read once to count its rows or its line breaks, and once for its cells."""
 
     _is_slow = True
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
-        pyarrow = import_pyarrow()
+        import_pyarrow()
         self._path = path
         self._has_header, self._form = wanted.header is not False, wanted.csv
         self._header, choice, self._wanted = _open(path, wanted)
         self._labels = choice.labels
-        # The first column is enough to count, and bytes need no conversion.
-        counted = self._read({0: pyarrow.binary()})
-        super().__init__(choice, sum(batch.num_rows for batch in counted), path.name)
+        super().__init__(choice, self._count_rows(), path.name)
+
+    def _count_rows(self) -> int:
+        # A blank line of a file with one column is a row.
+        if len(self._labels) > 1 and not is_compressed(self._path):
+            lines = count_lines(self._path, self._header.end)
+            if lines is not None:
+                # Other columns than are stated are refused at once: the first rows tell.
+                next(self._read(_countable()), None)
+                return lines
+        return sum(batch.num_rows for batch in self._read(_countable()))
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
         pyarrow = import_pyarrow()
@@ -115,8 +125,9 @@ class CsvSource(ArrowBatchSource):
         labels, file = self._labels, self._path.name
         if found := re.match(r"In CSV column #(\d+): ", str(error)):
             return self._not_numeric(int(found[1]))
-        if found := re.match(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col", str(error)):
-            where = f"Row {int(found[1]) + self._has_header} " if found[1] else "A row "
+        if found := _RAGGED.match(str(error)):
+            number = found[1] or self._find_ragged()
+            where = f"Row {int(number) + self._has_header} " if number else "A row "
             counted = "of its header" if self._has_header else "names that are stated"
             advice = (
                 ""
@@ -131,6 +142,21 @@ class CsvSource(ArrowBatchSource):
         return (
             f"{file} cannot be read as a CSV file in UTF-8 with {self._form.called} and a header."
         )
+
+    def _find_ragged(self) -> str | None:
+        """Return the number of the row that Arrow refused: it says so only without threads."""
+        try:
+            for _ in _parse(self._path, self._header, _countable(), self._form):
+                pass
+        except import_pyarrow().ArrowInvalid as error:
+            found = _RAGGED.match(str(error))
+            return found[1] if found else None
+        return None
+
+
+def _countable() -> dict[int, Any]:
+    """Return what is enough to count rows: the first column, in bytes that are not converted."""
+    return {0: import_pyarrow().binary()}
 
 
 def _open(path: Path, wanted: Wanted) -> tuple[Header, Choice, Wanted]:

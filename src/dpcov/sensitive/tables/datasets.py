@@ -2,7 +2,7 @@
 
 Owns how much of a data set is in memory. Arrow's scanner decodes whole row groups, which may be
 whole files, and reads ahead. Parquet files whose columns are taken as they are stored are read
-without it, in small batches; all else goes through a scanner that reads little ahead.
+without it, as files are; all else goes through a scanner that reads little ahead.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.keys import refuse_mixture
 from dpcov.sensitive.tables.kinds import Declared, TableKind
 from dpcov.sensitive.tables.refusals import kind_of, read_all_or_refuse, read_or_refuse
+from dpcov.sensitive.tables.row_groups import read_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +65,7 @@ class DatasetSource(ArrowBatchSource):
         names = [labels[place] for place in places]
         for batch in read_all_or_refuse(lambda: self._read(names), _FAILED):
             yield batch.columns
+            del batch  # before the next one is read
 
     def _read(self, names: list[str]) -> Iterable[pa.RecordBatch]:
         files = _plain_files(self._dataset, names)
@@ -105,14 +107,14 @@ def _is_plain(file: Any, schema: pa.Schema, names: Sequence[str]) -> bool:
 
 
 def _read_files(files: Iterable[Any], names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of Parquet files, each column through a small buffer."""
+    """Yield the batches of Parquet files."""
     import pyarrow.parquet as pq
 
     for file in files:
         with file.open() as opened:
             stored = pq.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False)
             groups = [group.id for group in file.row_groups]
-            yield from stored.iter_batches(batch_rows(len(names)), groups, columns=names)
+            yield from read_groups(stored, groups, names, use_threads=True)
         # Each file leaves pieces behind, which would add up over a folder.
         import_pyarrow().default_memory_pool().release_unused()
 

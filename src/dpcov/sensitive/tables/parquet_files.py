@@ -17,11 +17,11 @@ from dpcov.sensitive.tables.arrow_columns import (
     finest_type,
     import_pyarrow,
 )
-from dpcov.sensitive.tables.blocks import batch_rows
 from dpcov.sensitive.tables.choice import Choice, Wanted
 from dpcov.sensitive.tables.kinds import TableKind
 from dpcov.sensitive.tables.pieces import FilePiece, Split, even_runs
 from dpcov.sensitive.tables.refusals import read_all_or_refuse, read_or_refuse
+from dpcov.sensitive.tables.row_groups import read_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,6 +86,7 @@ class ParquetSource(ArrowBatchSource):
             batches = partial(_read_batches, path, groups, names, few)
             for batch in read_all_or_refuse(batches, _broken(path)):
                 yield self._as_written(batch.columns, places, path)
+                del batch  # before the next one is read
 
     def _as_written(
         self, columns: Sequence[Any], places: tuple[int, ...], path: Path
@@ -138,9 +139,7 @@ def _read_batches(
     """Yield some columns of some row groups, or of all; those of few texts as dictionaries."""
     with _open(path, few) as file:
         # Without a thread for each column, since several pieces are read at a time.
-        yield from file.iter_batches(
-            batch_rows(len(names)), groups, columns=names, use_threads=groups is None
-        )
+        yield from read_groups(file, groups, names, use_threads=groups is None)
     # Each file leaves pieces behind, which would add up over a folder.
     import_pyarrow().default_memory_pool().release_unused()
 

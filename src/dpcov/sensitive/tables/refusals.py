@@ -48,6 +48,7 @@ def read_all_or_refuse(parts: Callable[[], Iterable[T]], reason: Reason) -> Iter
         if part is end:
             return
         yield part
+        del part  # before the next one is read: it may be large
 
 
 def kind_of(table: Any) -> str:

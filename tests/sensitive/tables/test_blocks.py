@@ -1,0 +1,51 @@
+"""Blocks that are read ahead: the same ones, in order, and not too many."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from dpcov.errors import InputError
+from dpcov.sensitive.tables import blocks
+from dpcov.sensitive.tables.blocks import read_ahead
+
+
+def numbered(count, read):
+    for number in range(count):
+        read.append(number)
+        yield np.full((2, 1), number)
+
+
+@pytest.mark.parametrize("room", [1, 16, 64, 1 << 20])
+def test_blocks_come_in_order_however_far_is_read_ahead(monkeypatch, room):
+    monkeypatch.setattr(blocks, "_AHEAD_BYTES", room)
+    found = [int(block[0, 0]) for block in read_ahead(numbered(20, []))]
+    assert found == list(range(20))
+
+
+@pytest.mark.parametrize(("room", "most"), [(1, 1), (16, 1), (48, 3)])
+def test_no_more_is_read_ahead_than_there_is_room_for(monkeypatch, room, most):
+    monkeypatch.setattr(blocks, "_AHEAD_BYTES", room)
+    read = []
+    for used, _ in enumerate(read_ahead(numbered(20, read))):
+        assert len(read) <= used + 1 + most
+
+
+def test_what_cannot_be_read_is_refused_after_the_blocks_before_it():
+    def broken():
+        yield from numbered(3, [])
+        raise InputError("no more")
+
+    found = []
+    with pytest.raises(InputError, match="no more"):
+        found.extend(read_ahead(broken()))
+    assert len(found) == 3
+
+
+def test_whoever_stops_early_does_not_wait_for_what_was_asked_for():
+    read = []
+    ahead = read_ahead(numbered(1_000_000, read))
+    next(ahead)
+    ahead.close()
+    assert len(read) < 1_000_000
+    assert not [thread for thread in threading.enumerate() if "ThreadPool" in thread.name]
