@@ -11,7 +11,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import collect, dask_engine, estimate, files, local, pairs, release
+from benchmarks import (
+    collect,
+    dask_engine,
+    estimate,
+    files,
+    local,
+    pairs,
+    release,
+    spark_engine,
+)
 from benchmarks.accuracy import (
     categories,
     kinds,
@@ -42,6 +51,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "collect": collect.tables,
     "files": files.tables,
     "dask": dask_engine.tables,
+    "spark": spark_engine.tables,
 }
 _OF_A_FOLDER: dict[str, Callable[[str], Iterator[Table]]] = {
     "tables": real_tables.tables,

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
+from dpcov.exact.threads import allowed_threads
 
 __all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows", "read_ahead"]
 
@@ -60,12 +61,17 @@ def cut_blocks(
 def read_ahead(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]:
     """Yield the blocks, and read the next one on another thread while one is used.
 
+    Where one thread is allowed the cores are taken, as by other pieces of the same table.
+
     Examples
     --------
     >>> [len(block) for block in read_ahead([np.ones((3, 1)), np.ones((2, 1))])]
     [3, 2]
     """
     iterator = iter(blocks)
+    if allowed_threads() == 1:
+        yield from iterator
+        return
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, iterator, None)
         while (block := coming.result()) is not None:
