@@ -38,7 +38,7 @@ class Recipient:
     """
 
     def __init__(self) -> None:
-        # The cryptography package refuses to pickle or to copy it.
+        # The cryptography package refuses to pickle it.
         self._key = X25519PrivateKey.generate()
         self.address = self._key.public_key().public_bytes_raw()
 
