@@ -21,6 +21,7 @@ from benchmarks import (
     pairs,
     release,
     scale,
+    spark_engine,
 )
 from benchmarks.accuracy import (
     categories,
@@ -54,6 +55,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "command-line": command_line.tables,
     "dask": dask_engine.tables,
     "scale": scale.tables,
+    "spark": spark_engine.tables,
 }
 _OF_A_FOLDER: dict[str, Callable[[str], Iterator[Table]]] = {
     "tables": real_tables.tables,

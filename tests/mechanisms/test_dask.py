@@ -19,6 +19,7 @@ import dpcov
 from dpcov.errors import EngineError, InputError, MissingValueError, ParameterError
 from dpcov.mechanisms import dense, door
 from dpcov.sensitive.engines import dask_engine
+from dpcov.sensitive.sums import signs
 from either import release
 
 N_ROWS = 6000
@@ -42,6 +43,8 @@ MEASURES = {
         "row_norm": 3.0,
         "cell_bound": 2.0,
     },
+    "differences": {"max_pairs": 3, "center": "differences", "row_norm": 3.0, "cell_bound": 2.0},
+    "no center": {"max_pairs": 3},
 }
 UNITS = {"privacy_unit": "who", "rows_per_unit": 2}
 PARTLY = {"a": (-3, 3), "b": (0, None), "c": {}, "d": {"center": 0.1, "scale": 1.0}}
@@ -58,9 +61,21 @@ LEARNING = {
         WITH_UNITS,
         {"max_pairs": 3, "missing": "center", "neighbors": "add-remove", **UNITS},
     ),
+    "differences": (FRAME, {"max_pairs": 3, "center": "differences"}),
+    "differences of people": (
+        WITH_UNITS,
+        {
+            "max_pairs": 3,
+            "center": "differences",
+            "missing": "center",
+            "privacy_unit": "who",
+            "rows_per_unit": 1,
+        },
+    ),
 }
 PASSES = {"columns": {}, "lengths": {}, "moments": {}}
 PASSES |= dict.fromkeys(("centers", "co-movements"), LEARNING["pairs"][1])
+BLOCK = 700  # rows of signs: pieces and partitions end within blocks of twice as many
 
 
 def dask_array(count):
@@ -79,8 +94,9 @@ def contents(release, tmp_path):
 
 @pytest.fixture(autouse=True)
 def in_pieces(monkeypatch):
-    """Cut short tables, too."""
+    """Cut short tables, too, within blocks in which rows are paired."""
     monkeypatch.setattr(dask_engine.DaskEngine, "_count", lambda self, source, kernel: 5)
+    monkeypatch.setattr(signs, "_MOST_BLOCK_ROWS", BLOCK)
 
 
 @pytest.mark.claim("P7")
@@ -147,30 +163,22 @@ def test_the_noise_is_drawn_once(monkeypatch):
     assert drawn == [1]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"max_pairs": 3, "center": "differences"},
-        {"max_pairs": 3, "row_norm": 1.0, "center": "differences"},
-    ],
-)
-@pytest.mark.parametrize("table", [dask_frame(2), ROWS], ids=["collection", "array"])
-def test_differences_of_rows_are_refused_before_anything_is_read(options, table, monkeypatch):
-    monkeypatch.setattr(door, "open_table", lambda *a, **k: pytest.fail("opened"))
-    engine = "dask" if table is ROWS else None
-    with pytest.raises(ParameterError, match="ifferences of rows"):
-        release(table, engine=engine, **BUDGET, **options)
-
-
-def test_pairs_without_a_center_learn_one_on_workers():
+def test_pairs_without_a_center_are_about_the_same_on_workers():
     made = dpcov.release_pairs(dask_frame(3), max_pairs=3, **BUDGET)
-    assert made.provenance.center == "learned"
+    assert made.provenance.center == "differences"
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_read(monkeypatch):
     monkeypatch.setattr(door, "open_table", lambda *a, **k: pytest.fail("opened"))
     with pytest.raises(ParameterError, match="engine must be None, 'dask'"):
-        dpcov.release(ROWS, engine="spark", **DENSE)
+        dpcov.release(ROWS, engine="sparks", **DENSE)
+
+
+@pytest.mark.parametrize("engine", ["spark", "driver"])
+def test_an_engine_for_spark_frames_is_refused_for_others(engine, monkeypatch):
+    monkeypatch.setattr(door, "open_table", lambda *a, **k: pytest.fail("opened"))
+    with pytest.raises(ParameterError, match=f"engine='{engine}' is for Spark data frames"):
+        dpcov.release(ROWS, engine=engine, **DENSE)
 
 
 def test_the_estimator_asks_for_a_table_in_memory():

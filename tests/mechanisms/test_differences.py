@@ -19,7 +19,6 @@ CENTERS = {
 REFUSED = {
     "relation": ({"neighbors": "add-remove"}, "need neighbors='replace'"),
     "units": ({"privacy_unit": "x0", "rows_per_unit": 2}, "in several differences"),
-    "workers": ({"engine": "dask"}, "Dask's workers would cut other blocks"),
 }
 
 

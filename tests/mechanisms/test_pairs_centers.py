@@ -353,7 +353,6 @@ def test_zero_means_leave_sums_as_they_are():
         ({"n_rows": 2000, "n_columns": 200}, "differences"),
         ({"n_rows": None, "n_columns": 5}, "differences"),
         ({"n_rows": 100, "n_columns": 200, "rows_per_unit": 2}, "learned"),
-        ({"n_rows": 100, "n_columns": 200, "on_workers": True}, "learned"),
     ],
 )
 def test_the_center_is_chosen_from_public_facts(options, center):

@@ -493,7 +493,7 @@ BUGS = {
         UNITS,
     ),
     "rows in the signs of two differences": (
-        "sensitive.tables.differences:DifferenceSource.blocks",
+        "sensitive.tables.differences:pair_rows",
         "rows[pairs : 2 * pairs]",
         "rows[1 : pairs + 1]",
         PAIRS | {"center": "differences"},

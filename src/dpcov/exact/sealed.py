@@ -56,7 +56,7 @@ class Sealed:
         raise SensitiveDataError(
             f"A {type(self).__name__} has no noise and must not be stored or converted. Release it "
             "first: dpcov.release(...).save(path). It travels between processes through "
-            "multiprocessing and Dask only."
+            "multiprocessing and Dask only, and in boxes through Spark."
         )
 
 

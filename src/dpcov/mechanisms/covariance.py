@@ -114,11 +114,12 @@ def release(
     csv : mapping, optional
         How a CSV file is written: ``{"delimiter": ";", "decimal": ","}``. By default with commas
         between cells, and points in numbers.
-    engine : {"dask"} or distributed.Client, optional
+    engine : {"dask", "spark", "driver"} or distributed.Client, optional
         Read and add up the rows on the workers of this client; ``"dask"`` takes the cluster
         that this process is connected to, or else Dask's threads in it. The noise is drawn
-        here, once, and the same seed gives the same bytes. A Dask collection uses Dask anyway.
-        See docs/dask.md.
+        here, once, and the same seed gives the same bytes. A Dask collection uses Dask anyway,
+        and a Spark data frame Spark's executors, unless ``"driver"`` brings its rows here.
+        See docs/dask.md and docs/spark.md.
     progress : bool or callable, optional
         By default a bar is shown in a terminal after two seconds. A function is called with
         the name of the pass, the rows read so far, and the rows in all, or None.

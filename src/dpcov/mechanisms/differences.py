@@ -13,9 +13,7 @@ from dpcov.privacy import Neighbors
 __all__ = ["check_differences", "draw_pairing"]
 
 
-def check_differences(
-    neighbors: Neighbors, *, rows_per_unit: int = 1, on_workers: bool = False
-) -> None:
+def check_differences(neighbors: Neighbors, *, rows_per_unit: int = 1) -> None:
     """Refuse what differences of rows do not keep.
 
     Notes
@@ -32,11 +30,6 @@ def check_differences(
         raise ParameterError(
             "Several rows of a privacy unit and differences of rows do not go together: a person "
             "would be in several differences. Let centers be learned, or state center=."
-        )
-    if on_workers:
-        raise ParameterError(
-            "Differences of rows are taken within blocks of the table, and Dask's workers would "
-            "cut other blocks. Use center='learned', 'stated' or numbers; or release without Dask."
         )
 
 

@@ -37,11 +37,11 @@ from dpcov.privacy.promise import WEAK_EPSILON
 from dpcov.progress import check_progress, show_progress
 from dpcov.releases import AnyRelease, Release
 from dpcov.sensitive.engines.serial import Engine, choose_engine
-from dpcov.sensitive.tables import RowSource, needs_scheduler, open_table
+from dpcov.sensitive.tables import RowSource, home_of, open_table
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.tables.spool import readable
-from dpcov.sensitive.workers.schedulers import Scheduler, choose_scheduler
+from dpcov.sensitive.workers.schedulers import Workers, choose_workers
 
 __all__ = [
     "NOISE_DRAWN",
@@ -123,7 +123,8 @@ class Request:
     header: bool | None
     missing_codes: tuple[Code, ...]
     csv: CsvForm
-    scheduler: Scheduler | None
+    engine: Any
+    workers: Workers | None
     progress: Progress | None
     stream: RandomStream
     charge: Charge | None = None
@@ -186,7 +187,8 @@ class Request:
             header=header,
             missing_codes=codes,
             csv=CsvForm.parse(csv),
-            scheduler=choose_scheduler(engine, needed=False),
+            engine=engine,
+            workers=choose_workers(engine),
             progress=progress,
             stream=stream if seed is None else RandomStream.from_seed(seed),
             charge=charge,
@@ -202,10 +204,8 @@ class Request:
         return len(set(self.names) - {self.promise.privacy_unit, self.weight})
 
     def for_table(self, table: Any) -> Request:
-        """Return the request with who reads this table: a Dask collection needs Dask."""
-        if self.scheduler is not None:
-            return self
-        return replace(self, scheduler=choose_scheduler(None, needed=needs_scheduler(table)))
+        """Return the request with who reads this table: where it is at home, if nobody is asked."""
+        return replace(self, workers=choose_workers(self.engine, home_of(table)))
 
     def is_spent(self) -> bool:
         """Whether noise was drawn, so that a failure may have cost something."""
@@ -268,11 +268,11 @@ class Request:
                 facts=self.facts,
                 missing_codes=self.missing_codes,
                 csv=self.csv,
-                scheduler=self.scheduler,
+                scheduler=self.workers,
             )
             with readable(opened, times, tell) as rows:
                 source = rows if unit is None else limit_rows(rows, self.rows_per_unit)
-                yield source, choose_engine(self.scheduler, tell)
+                yield source, choose_engine(self.workers, tell)
 
     def knowing(self, source: RowSource) -> Request:
         """Return the request with what is stated of each column of a table, by its name."""

@@ -109,7 +109,6 @@ def choose_center(
     n_columns: int,
     max_pairs: int,
     rows_per_unit: int = 1,
-    on_workers: bool = False,
 ) -> str:
     """Return what signs are best about if no center is stated, from public facts alone.
 
@@ -119,7 +118,7 @@ def choose_center(
     differences show strong correlations alone, unless there is so much noise that centers would
     not be found. Rows of an unknown number can be read once: that is enough for differences.
     """
-    if promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1 or on_workers:
+    if promise.neighbors is not Neighbors.REPLACE or rows_per_unit > 1:
         return "learned"
     if n_rows is None or not finds_centers(promise, n_rows=n_rows, n_columns=n_columns):
         return "differences"

@@ -81,8 +81,8 @@ missing_codes, csv, engine, progress, seed, ledger, request_id
         How many pairs to release. Twice as many as are related cost little.
     center : {"differences", "learned", "stated"}, float or array, optional
         Signs of differences of rows, which have mean zero: half as many terms, replace-one
-        neighbors, one row for each person, and not on Dask; rows are paired at random within
-        blocks of some thousand. Or signs about medians that are learned and paid for, which takes
+        neighbors, and one row for each person; rows are paired at random within blocks of some
+        thousand. Or signs about medians that are learned and paid for, which takes
         one or two passes more. Or signs about the centers of `columns`, or zero (``"stated"``), or
         about the numbers stated here; one that is off makes unrelated columns look related. By
         default centers are learned where differences cannot be had or would show strong
@@ -169,7 +169,6 @@ missing_codes, csv, engine, progress, seed, ledger, request_id
         stated = _Stated(max_pairs, center, scales, row_norm, cell_bound, shares)
         stated.check(request)
         request = request.for_table(table)
-        stated.check_workers(request)
         finished = request.find_finished(PairsRelease)
     if finished is not None:
         return finished
@@ -201,7 +200,6 @@ class _Stated:
                 n_columns=n_columns,
                 max_pairs=self.max_pairs,
                 rows_per_unit=request.rows_per_unit,
-                on_workers=request.scheduler is not None,
             )
         return self.center if isinstance(self.center, str) else "stated"
 
@@ -234,20 +232,16 @@ class _Stated:
         check_count("max_pairs", self.max_pairs, low=1)
         for name, value in (("center", self.center), ("scales", self.scales)):
             self._vector(name, value, request.n_columns or _size(value))
-        self.check_workers(request)
+        self._check_signs(request)
 
-    def check_workers(self, request: Request) -> None:
-        """Refuse promises and workers with which signs cannot be had, and noise without room.
+    def _check_signs(self, request: Request) -> None:
+        """Refuse promises with which signs cannot be had, and noise without room.
 
         Before the number of rows is known the rule takes differences wherever they can be had.
         Where it will learn centers after all, rows are so many that their noise has room.
         """
         if self._says("differences"):
-            check_differences(
-                request.promise.neighbors,
-                rows_per_unit=request.rows_per_unit,
-                on_workers=request.scheduler is not None,
-            )
+            check_differences(request.promise.neighbors, rows_per_unit=request.rows_per_unit)
         n_columns = self._least_columns(request)
         about = self.about(request, n_rows=None, n_columns=n_columns)
         removes = request.promise.neighbors is Neighbors.ADD_REMOVE

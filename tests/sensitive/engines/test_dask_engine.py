@@ -16,7 +16,7 @@ from dpcov.sensitive.engines.threaded import ThreadedEngine
 from dpcov.sensitive.sums.gram import Gram, GramKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.differences import DifferenceSource
-from dpcov.sensitive.workers.schedulers import ThreadScheduler, choose_scheduler
+from dpcov.sensitive.workers.schedulers import ThreadScheduler, choose_workers
 from dpcov.sensitive.workers.tasks import make_tasks
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -137,25 +137,29 @@ def test_a_foreign_error_in_a_task_is_not_repeated():
     assert caught.value.__context__ is caught.value.__cause__ is None
 
 
-def test_differences_of_rows_are_never_cut():
-    """Pieces would pair other rows: they are read in this process."""
+def test_differences_of_rows_are_those_of_the_whole_table(monkeypatch):
+    """Pieces end within blocks in which rows are paired."""
+    monkeypatch.setattr(GramKernel, "block_rows", 7)
     rows = DifferenceSource(open_table(ROWS), 1)
-    assert engine(4).run("sums", rows, KERNEL) == SerialEngine().run("sums", rows, KERNEL)
+    alone = SerialEngine().run("sums", rows, KERNEL)
+    assert alone.n_rows == 50
+    for parts in (2, 4, 9):
+        assert engine(parts).run("sums", rows, KERNEL) == alone
 
 
 def test_without_a_wish_the_rows_are_read_here():
-    assert choose_scheduler(None, needed=False) is None
+    assert choose_workers(None) is None
     assert isinstance(choose_engine(None, None), ThreadedEngine)
 
 
 def test_dask_without_a_cluster_is_the_threads_of_this_process():
-    assert isinstance(choose_scheduler("dask", needed=False), ThreadScheduler)
+    assert isinstance(choose_workers("dask"), ThreadScheduler)
     assert isinstance(choose_engine(ThreadScheduler(), None), DaskEngine)
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"), [("spark", "got 'spark'"), (True, "got a bool"), (4, "got a int")]
+    ("wish", "said"), [("sparks", "got 'sparks'"), (True, "got a bool"), (4, "got a int")]
 )
 def test_another_engine_is_refused(wish, said):
-    with pytest.raises(ParameterError, match=f"'dask' or a distributed.Client; {said}"):
-        choose_scheduler(wish, needed=False)
+    with pytest.raises(ParameterError, match=f"'dask' or a distributed.Client, .*; {said}"):
+        choose_workers(wish)

@@ -16,7 +16,7 @@ import scipy.sparse
 
 import dpcov
 from dpcov.errors import InputError
-from dpcov.sensitive.tables import is_streamed, needs_scheduler, open_table, registry
+from dpcov.sensitive.tables import home_of, is_streamed, open_table, registry
 from dpcov.sensitive.tables.arrays import ArraySource
 from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.description import ColumnType, describe_table
@@ -71,7 +71,7 @@ def test_a_new_kind_is_opened_and_described():
     assert np.array_equal(next(open_table(Ledger()).blocks(6)), ROWS)
     assert describe_table(Ledger()) == (ColumnType("in", "number"), ColumnType("out", "number"))
     assert is_streamed(Ledger())
-    assert not needs_scheduler(Ledger())
+    assert home_of(Ledger()) == "here"
 
 
 @pytest.mark.usefixtures("ledgers")

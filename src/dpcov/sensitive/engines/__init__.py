@@ -1,1 +1,1 @@
-"""Who reads the blocks of a table and adds them up: this process, or Dask's workers."""
+"""Who reads the blocks of a table and adds them up: this process, or workers."""

@@ -8,10 +8,12 @@ where our own kernel runs.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from dpcov.errors import InputError
 from dpcov.progress import Tell
+from dpcov.sensitive.engines.paired import PairedSums, Pairing, pairing_of, sum_rows
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.kernel import Kernel
 from dpcov.sensitive.tables import Rows
@@ -58,19 +60,26 @@ class DaskEngine:
         split = split_rows(source, self._count(source, kernel))
         if split is None or (len(split.pieces) == 1 and split.pieces[0].delayed is None):
             return SerialEngine(self._tell).run(name, source, kernel)
+        lengths = [piece.n_rows for piece in split.pieces]
+        pairing = pairing_of(split, kernel)
+        # In rows that count, which are those that are paired.
+        starts = accumulate(lengths, initial=0)
         tasks = make_tasks(
             name,
             sum_piece,
-            [(replace(piece, delayed=None), piece.delayed, kernel) for piece in split.pieces],
+            [
+                (replace(piece, delayed=None), piece.delayed, kernel, pairing, start)
+                for piece, start in zip(split.pieces, starts, strict=False)
+            ],
         )
-        lengths = [piece.n_rows for piece in split.pieces]
-        done = 0
+        done, n_rows = 0, sum(lengths)
 
         def count(place: int) -> None:
             nonlocal done
             done += lengths[place]
             if self._tell is not None:
-                self._tell(name, done, source.n_rows)
+                # Of differences there are half as many as rows.
+                self._tell(name, done // (1 if pairing is None else 2), source.n_rows)
 
         total: Carried = self._scheduler.total(tasks, count)
         if split.order is not None and total.order != split.order:
@@ -79,7 +88,7 @@ class DaskEngine:
                 "other units, than when they were counted. Nothing was released. Write it to "
                 "Parquet files and pass their folder."
             )
-        sums: S = total.sums
+        sums: S = total.sums.finish(n_rows) if isinstance(total.sums, PairedSums) else total.sums
         return sums
 
     def _count(self, source: Rows, kernel: Kernel[Any]) -> int:
@@ -89,8 +98,10 @@ class DaskEngine:
         return max(1, min(_PIECES_A_CORE * self._scheduler.cores, blocks))
 
 
-def sum_piece(piece: Piece, computed: Any, kernel: Kernel[Any]) -> Carried:
-    """Read a piece and add it up, on one thread: other pieces have the other cores."""
+def sum_piece(
+    piece: Piece, computed: Any, kernel: Kernel[Any], pairing: Pairing | None = None, start: int = 0
+) -> Carried:
+    """Read a piece and add it up; its rows begin at `start` among all that count."""
     source = piece.open(computed)
     order = None
     if piece.has_units:
@@ -98,4 +109,4 @@ def sum_piece(piece: Piece, computed: Any, kernel: Kernel[Any]) -> Carried:
     rows: Rows = source
     for layer in piece.layers:
         rows = layer(rows)
-    return Carried(kernel.sum_over(rows.blocks(kernel.block_rows), threads=1), order)
+    return Carried(sum_rows(rows, kernel, start=start, pairing=pairing), order)

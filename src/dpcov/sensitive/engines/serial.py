@@ -15,7 +15,8 @@ from dpcov.errors import InputError
 from dpcov.progress import Tell
 from dpcov.sensitive.sums.kernel import Kernel
 from dpcov.sensitive.tables import Rows
-from dpcov.sensitive.workers.schedulers import Scheduler
+from dpcov.sensitive.workers.executors import Executors
+from dpcov.sensitive.workers.schedulers import Workers
 
 __all__ = ["Engine", "SerialEngine", "choose_engine"]
 
@@ -53,12 +54,16 @@ class SerialEngine:
             )
 
 
-def choose_engine(scheduler: Scheduler | None, tell: Tell | None) -> Engine:
-    """Return the engine for a scheduler, or for none."""
-    if scheduler is None:
+def choose_engine(workers: Workers | None, tell: Tell | None) -> Engine:
+    """Return the engine for some workers, or for none."""
+    if workers is None:
         from dpcov.sensitive.engines.threaded import ThreadedEngine
 
         return ThreadedEngine(tell)
+    if isinstance(workers, Executors):
+        from dpcov.sensitive.engines.spark_engine import SparkEngine
+
+        return SparkEngine(tell)
     from dpcov.sensitive.engines.dask_engine import DaskEngine
 
-    return DaskEngine(scheduler, tell)
+    return DaskEngine(workers, tell)

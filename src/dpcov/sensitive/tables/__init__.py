@@ -4,14 +4,14 @@
 table is one module here and one line in `registry.KINDS`.
 """
 
-from dpcov.sensitive.tables.registry import is_streamed, needs_scheduler, open_table
+from dpcov.sensitive.tables.registry import home_of, is_streamed, open_table
 from dpcov.sensitive.tables.source import MAX_STREAM_ROWS, Rows, RowSource
 
 __all__ = [
     "MAX_STREAM_ROWS",
     "RowSource",
     "Rows",
+    "home_of",
     "is_streamed",
-    "needs_scheduler",
     "open_table",
 ]

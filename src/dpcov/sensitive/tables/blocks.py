@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.errors import InputError
+from dpcov.exact.threads import allowed_threads
 
 __all__ = ["Part", "batch_rows", "cut_blocks", "expect_rows", "read_ahead"]
 
@@ -65,12 +66,17 @@ def read_ahead(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]
 
     Of small blocks several: a reader may have many of them at once, and then none for a while.
 
+    Where one thread is allowed the cores are taken, as by other pieces of the same table.
+
     Examples
     --------
     >>> [len(block) for block in read_ahead([np.ones((3, 1)), np.ones((2, 1))])]
     [3, 2]
     """
     iterator = iter(blocks)
+    if allowed_threads() == 1:
+        yield from iterator
+        return
     thread = ThreadPoolExecutor(1)
     try:
         coming = deque([thread.submit(next, iterator, None)])

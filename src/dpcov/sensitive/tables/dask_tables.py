@@ -59,7 +59,8 @@ def _open(table: Any, opening: Opening) -> DaskSource:
     those of an array made by a condition.
     """
     of = _open_frame if _is_frame(table) else _open_array
-    return of(table, opening.wanted, opening.scheduler)
+    found = opening.scheduler
+    return of(table, opening.wanted, found if isinstance(found, Scheduler) else None)
 
 
 def _declare(table: Any, wanted: Wanted) -> Declared:
@@ -316,5 +317,5 @@ KIND = TableKind(
     open=_open,
     declare=_declare,
     recognize=lambda table: type(table).__module__.split(".")[0] in ("dask", "dask_expr"),
-    needs_scheduler=True,
+    home="dask",
 )

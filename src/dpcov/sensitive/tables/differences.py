@@ -7,16 +7,18 @@ of them differences keep is said in `mechanisms.differences`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.fields import Field
+from dpcov.sensitive.tables.pieces import Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 from dpcov.sensitive.tables.working import FAR
 
-__all__ = ["DifferenceSource"]
+__all__ = ["DifferenceSource", "pair_rows"]
 
 
 class DifferenceSource:
@@ -36,7 +38,7 @@ class DifferenceSource:
     random order that depends on the seed and on the lengths of blocks alone. Each row is in
     one pair at most, so replacing one row changes one difference and no other.
 
-    There is no `split`: pieces of a table would pair other rows.
+    Who reads pieces of the table pairs the same rows: the order of a block needs no other block.
     """
 
     def __init__(self, source: Rows, seed: int) -> None:
@@ -60,12 +62,27 @@ class DifferenceSource:
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks of differences."""
-        shuffle = np.random.default_rng(self._seed)
-        for block in self._source.blocks(2 * size):
-            rows = block[shuffle.permutation(len(block))]
-            pairs = len(rows) // 2
-            if pairs:
-                yield _half_differences(rows[:pairs], rows[pairs : 2 * pairs])
+        for place, block in enumerate(self._source.blocks(2 * size)):
+            if len(block) > 1:
+                yield pair_rows(block, self._seed, place)
+
+    def split(self, parts: int) -> Split | None:
+        """Return the pieces of the source, and that their rows are to be paired."""
+        whole = split_rows(self._source, parts)
+        return None if whole is None else replace(whole, pairing=self._seed)
+
+
+def pair_rows(block: npt.NDArray[Any], seed: int, place: int) -> npt.NDArray[np.float64]:
+    """Return the differences within a whole block, which is at some place among the blocks.
+
+    Examples
+    --------
+    >>> np.abs(pair_rows(np.array([[0.0], [2.0]]), seed=1, place=0)).round(3)
+    array([[1.414]])
+    """
+    rows = block[np.random.default_rng((seed, place)).permutation(len(block))]
+    pairs = len(rows) // 2
+    return _half_differences(rows[:pairs], rows[pairs : 2 * pairs])
 
 
 def _half_differences(rows: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

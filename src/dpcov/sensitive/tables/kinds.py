@@ -14,7 +14,7 @@ from typing import Any
 from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.source import RowSource
-from dpcov.sensitive.workers.schedulers import Scheduler
+from dpcov.sensitive.workers.schedulers import Home, Workers
 
 __all__ = ["Declared", "Files", "Opening", "TableKind"]
 
@@ -42,13 +42,13 @@ class Opening:
         Names and columns.
     fewest_rows : int
         How many rows a stream must turn out to have.
-    scheduler : Scheduler or None
-        Who computes what is not in this process; None for the current one.
+    scheduler : Scheduler, Executors or None
+        Who computes what is not in this process; None for this process, or Dask's current ones.
     """
 
     wanted: Wanted
     fewest_rows: int = 2
-    scheduler: Scheduler | None = None
+    scheduler: Workers | None = None
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class TableKind:
         Whether several such files in a folder are one table.
     in_memory : bool
         Whether an object of this kind is a plain array or frame, which others can check.
-    needs_scheduler : bool
-        Whether its rows are read where a scheduler runs, whether that is asked for or not.
+    home : {"here", "dask", "spark"}
+        Whose workers read its rows, whether that is asked for or not.
     """
 
     called: str
@@ -97,4 +97,4 @@ class TableKind:
     suffixes: tuple[str, ...] = ()
     in_folders: bool = False
     in_memory: bool = False
-    needs_scheduler: bool = False
+    home: Home = "here"

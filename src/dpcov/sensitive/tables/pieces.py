@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.key_order import KeyOrder
+from dpcov.sensitive.workers.executors import Partitions
 
 if TYPE_CHECKING:
     from dpcov.sensitive.tables.source import Rows, RowSource
@@ -29,7 +30,7 @@ class Piece:
     open : callable
         From what a scheduler computed, or None, to a source of raw rows.
     n_rows : int
-        How many rows come out of it.
+        How many rows come out of it; of all of them, if it stands for any partition of a frame.
     start : int
         The place of its first raw row in the whole table.
     delayed : object, optional
@@ -66,10 +67,17 @@ class Split:
         Each row is in one of them.
     order : KeyOrder, optional
         What the orders of the unit column in all pieces must add up to.
+    executors : Partitions, optional
+        Who has the rows, if these cannot be read from here: piece k is that of partition k, or
+        the only one that of each.
+    pairing : int, optional
+        The seed with which rows are paired, if differences of rows are to be added up.
     """
 
     pieces: tuple[Piece, ...]
     order: KeyOrder | None = None
+    executors: Partitions | None = None
+    pairing: int | None = None
 
     @classmethod
     def of(

@@ -19,9 +19,9 @@ from dpcov.sensitive.tables.kinds import Opening, TableKind
 from dpcov.sensitive.tables.names import check_shape
 from dpcov.sensitive.tables.refusals import kind_of
 from dpcov.sensitive.tables.source import RowSource
-from dpcov.sensitive.workers.schedulers import Scheduler
+from dpcov.sensitive.workers.schedulers import Home, Workers
 
-__all__ = ["KINDS", "find_kind", "is_streamed", "needs_scheduler", "open_table"]
+__all__ = ["KINDS", "find_kind", "home_of", "is_streamed", "open_table"]
 
 KINDS = (
     "arrays",
@@ -57,7 +57,7 @@ def open_table(
     missing_codes: Sequence[Code] = (),
     csv: CsvForm | None = None,
     fewest_rows: int = 2,
-    scheduler: Scheduler | None = None,
+    scheduler: Workers | None = None,
 ) -> RowSource:
     """Return `table` as a source of rows, or say why it cannot be one.
 
@@ -116,12 +116,12 @@ def is_streamed(table: Any) -> bool:
     return kind is not None and not kind.in_memory
 
 
-def needs_scheduler(table: Any) -> bool:
-    """Return whether `table` is read by a scheduler, whether that is asked for or not."""
+def home_of(table: Any) -> Home:
+    """Return whose workers read `table`, whether that is asked for or not."""
     if is_path(table):
-        return False
+        return "here"
     kind = _recognize(table)
-    return kind is not None and kind.needs_scheduler
+    return "here" if kind is None else kind.home
 
 
 def _recognize(table: Any) -> TableKind | None:

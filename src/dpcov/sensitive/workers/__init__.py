@@ -1,1 +1,1 @@
-"""Dask's workers: who runs tasks, and what comes back. Knows nothing of tables."""
+"""Dask's workers and Spark's executors: who runs tasks, what comes back. Knows no tables."""

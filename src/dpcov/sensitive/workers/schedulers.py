@@ -1,7 +1,7 @@
-"""Dask's schedulers: who runs our tasks.
+"""Who runs our tasks: Dask's schedulers, Spark's executors, or nobody but this process.
 
-Owns the choice between the threads of this process and a cluster. A scheduler gets tasks and
-gives back values; it knows nothing of rows or tables.
+Owns the choice, and the threads of this process and the clusters of Dask. A scheduler gets tasks
+and gives back values; it knows nothing of rows or tables.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import sys
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dpcov.errors import DpcovError, ParameterError
 from dpcov.exact.threads import blas_threads, usable_cores
 from dpcov.sensitive.workers.carried import Refused, allow_transport
+from dpcov.sensitive.workers.executors import Executors
 from dpcov.sensitive.workers.tasks import (
     import_dask,
     merge_tasks,
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClientScheduler",
+    "Home",
     "Scheduler",
     "ThreadScheduler",
-    "choose_scheduler",
+    "Workers",
+    "choose_workers",
     "current_scheduler",
 ]
 
@@ -71,10 +74,29 @@ class Scheduler(ABC):
         """Return what the last task returns, which depends on those that are watched."""
 
 
-def choose_scheduler(wish: Any, *, needed: bool) -> Scheduler | None:
-    """Return who works on a table, or None for this process alone."""
+Workers = Scheduler | Executors
+"""Who reads rows and adds them up, if it is not this process."""
+
+Home = Literal["here", "dask", "spark"]
+"""Where the rows of a kind of table are."""
+
+
+def choose_workers(wish: Any, home: Home | None = None) -> Workers | None:
+    """Return who works on a table, or None for this process alone.
+
+    `home` is where its rows are, as far as that is known yet.
+    """
+    if isinstance(wish, str) and wish in ("spark", "driver"):
+        if home not in (None, "spark"):
+            raise ParameterError(
+                f"engine={wish!r} is for Spark data frames, and the table is none. Leave it out, "
+                "or use engine='dask'."
+            )
+        return Executors() if wish == "spark" else None
     if wish is None:
-        return current_scheduler() if needed else None
+        if home == "spark":
+            return Executors()
+        return current_scheduler() if home == "dask" else None
     if isinstance(wish, str) and wish == "dask":
         return current_scheduler()
     # Nobody has a client who did not import distributed.
@@ -82,7 +104,8 @@ def choose_scheduler(wish: Any, *, needed: bool) -> Scheduler | None:
     if distributed is not None and isinstance(wish, distributed.Client):
         return ClientScheduler(wish)
     raise ParameterError(
-        f"engine must be None, 'dask' or a distributed.Client; got {_describe(wish)}."
+        "engine must be None, 'dask' or a distributed.Client, or for Spark data frames 'spark' or "
+        f"'driver'; got {_describe(wish)}."
     )
 
 

@@ -1,0 +1,235 @@
+"""Partitions are added up where they are, and come back in boxes. Here Spark is a stand-in."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.errors import EngineError, InputError, MissingValueError
+from dpcov.sensitive.sums import signs
+from dpcov.sensitive.tables.spark_frame import SparkSource
+from dpcov.sensitive.workers import executors
+from dpcov.sensitive.workers.carried import Carried
+from either import release
+from spark_double import DataFrame, install
+
+N_ROWS = 400
+GENERATOR = np.random.default_rng(0)
+ROWS = GENERATOR.normal(size=(N_ROWS, 3))
+GAPS = GENERATOR.random(N_ROWS) < 0.1
+TABLE = pa.table(
+    {
+        "a": pa.array(ROWS[:, 0], mask=GAPS),
+        "b.c": ROWS[:, 1],
+        "d`": ROWS[:, 2],
+        "sex": pa.array(GENERATOR.choice(["f", "m"], N_ROWS)),
+        "weight": GENERATOR.uniform(0.5, 2.0, N_ROWS),
+        "who": [f"person {who}" for who in GENERATOR.integers(0, 250, N_ROWS)],
+    }
+)
+NUMBERS = {"a": {}, "b.c": (-2, None), "d`": {"center": 0.0}}
+BUDGET = {"epsilon": 20.0, "delta": 1e-6, "seed": 7}
+UNITS = {"privacy_unit": "who", "missing": "center"}
+PAIRS = {"columns": ["a", "b.c", "d`"], "max_pairs": 2, "missing": "center"}
+CASES = {
+    "moments": {"columns": NUMBERS, "row_norm": 3.0, "missing": "center"},
+    "learned": {"columns": NUMBERS},
+    "categories": {"columns": {**NUMBERS, "sex": {"levels": ["f", "m"]}}},
+    "weights": {"columns": NUMBERS, "weight": "weight", "weight_bound": 2.0},
+    "add-remove": {"columns": NUMBERS, "neighbors": "add-remove"},
+    "units": {"columns": NUMBERS, "rows_per_unit": 2, **UNITS},
+    "pairs": {**PAIRS, "center": "learned"},
+    "differences": {**PAIRS, "center": "differences"},
+    "differences of people": {**PAIRS, **UNITS, "rows_per_unit": 1, "center": "differences"},
+    "no center": PAIRS,
+}
+HIDDEN = {"spark.io.encryption.enabled": "true"}
+CUTS = {"one": (), "some": (1, 150, 151, 399), "empty ones": (0, 0, 200, 400)}
+CELL = "987654321012"
+
+
+@pytest.fixture(autouse=True)
+def spark(monkeypatch):
+    install(monkeypatch)
+    monkeypatch.setattr(signs, "_MOST_BLOCK_ROWS", 30)
+
+
+def for_pairs(case):
+    """Return the columns that a case reads: names alone rename all columns."""
+    if "max_pairs" not in CASES[case]:
+        return TABLE, CASES[case]
+    kept = ["a", "b.c", "d`", *(["who"] if "privacy_unit" in CASES[case] else [])]
+    return TABLE.select(kept), {**CASES[case], "columns": None}
+
+
+def contents(made, tmp_path):
+    made.save(tmp_path / "release.npz")
+    return (tmp_path / "release.npz").read_bytes()
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("cuts", CUTS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_release_has_the_bytes_of_the_same_table_in_memory(case, cuts, tmp_path, monkeypatch):
+    table, options = for_pairs(case)
+    alone = contents(release(table, **BUDGET, **options), tmp_path)
+    monkeypatch.setattr(SparkSource, "_batches", lambda *_: pytest.fail("read here"))
+    frame = DataFrame.of(table, CUTS[cuts], conf=HIDDEN)
+    assert contents(release(frame, **BUDGET, **options), tmp_path) == alone
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("case", ["learned", "units", "differences of people"])
+def test_the_driver_gives_the_same_bytes(case, tmp_path):
+    table, options = for_pairs(case)
+    frame = DataFrame.of(table, (150,), conf=HIDDEN)
+    made = release(frame, engine="driver", **BUDGET, **options)
+    assert frame.log.tasks == []
+    assert contents(made, tmp_path) == contents(release(table, **BUDGET, **options), tmp_path)
+
+
+@pytest.mark.claim("P34")
+def test_units_are_read_here_if_spark_writes_tasks_in_the_clear(tmp_path):
+    frame = DataFrame.of(TABLE, (150,))
+    made = release(frame, **BUDGET, **CASES["units"])
+    assert frame.log.tasks == []
+    again = release(TABLE, **BUDGET, **CASES["units"])
+    assert contents(made, tmp_path) == contents(again, tmp_path)
+
+
+@pytest.mark.claim("P34")
+@pytest.mark.parametrize("case", ["moments", "units", "differences"])
+def test_nothing_leaves_a_task_in_the_clear(case):
+    """A pickle names the classes in it; and text of keys would stand in it as it is."""
+    table, options = for_pairs(case)
+    frame = DataFrame.of(table, (150,), conf=HIDDEN)
+    release(frame, **BUDGET, **options)
+    assert frame.log.boxes
+    for box in frame.log.boxes:
+        assert b"dpcov" not in box
+        assert b"person" not in box
+        assert b"numpy" not in box
+
+
+@pytest.mark.claim("P34")
+def test_boxes_that_are_not_closed_would_be_found(monkeypatch):
+    monkeypatch.setattr(executors, "close_box", lambda address, content: content)
+    monkeypatch.setattr(executors.Recipient, "open", lambda self, box: box)
+    frame = DataFrame.of(TABLE, (150,))
+    release(frame, **BUDGET, **CASES["moments"])
+    assert all(b"dpcov" in box for box in frame.log.boxes)
+
+
+@pytest.mark.claim("P34")
+def test_no_sums_and_no_cells_go_to_the_executors():
+    table = pa.table({"a": np.full(50, float(CELL)), "b": np.arange(50.0)})
+    frame = DataFrame.of(table, (20,))
+    release(frame, **BUDGET)
+    assert len(frame.log.tasks) == 3
+    for task in frame.log.tasks:
+        assert Carried.__name__.encode() not in task
+        assert CELL.encode() not in task
+        assert np.float64(CELL).tobytes() not in task
+
+
+@pytest.mark.claim("P7")
+def test_a_partition_that_lost_rows_is_noticed():
+    def lose(place, batches):
+        return batches[:-1] if place == 1 else batches
+
+    frame = DataFrame.of(TABLE, (150,), lose=lose)
+    with pytest.raises(InputError, match="another number of rows"):
+        release(frame, **BUDGET, **CASES["moments"])
+
+
+@pytest.mark.claim("P20")
+def test_partitions_that_change_places_are_noticed():
+    table = TABLE.slice(0, 300)
+
+    def swap(place, batches):
+        seen.append(place)
+        if len(seen) <= 6:  # each twice, for the keys
+            return batches
+        return table.slice(100 * (2 - place), 100).select(names).to_batches()
+
+    seen, names = [], ["a", "b.c", "d`", "who"]
+    frame = DataFrame.of(table, (100, 200), conf=HIDDEN, lose=swap)
+    with pytest.raises(InputError, match="in another order or with other units"):
+        release(frame, **BUDGET, **CASES["units"], row_norm=3.0)
+
+
+@pytest.mark.parametrize("case", ["units", "differences"])
+def test_another_number_of_partitions_is_noticed(case, monkeypatch):
+    table, options = for_pairs(case)
+    frame = DataFrame.of(table, (150,), conf=HIDDEN)
+    real, ran = DataFrame.toArrow, []
+
+    def other(self):
+        if self.task is None:
+            return real(self)
+        ran.append(self)
+        whole = pa.concat_tables(self.partitions)
+        cut = tuple(whole.slice(start, 100) for start in range(0, N_ROWS, 100))
+        return real(self if len(ran) == 1 else replace(self, partitions=cut))
+
+    monkeypatch.setattr(DataFrame, "toArrow", other)
+    with pytest.raises(InputError, match="changed while it was read"):
+        release(frame, **BUDGET, **options, row_norm=3.0)
+    assert len(ran) == 2
+
+
+@pytest.mark.claim("P8")
+def test_our_refusal_comes_back_as_it_is():
+    with pytest.raises(MissingValueError, match="missing or infinite") as caught:
+        release(DataFrame.of(TABLE, (150,)), **BUDGET, columns=NUMBERS, row_norm=1.0)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    ("said", "kind", "match"),
+    [
+        (f"cannot cast {CELL}", InputError, "cannot be computed"),
+        ("ModuleNotFoundError: No module named 'dpcov'", EngineError, "executors need dpcov"),
+        ("is bigger than spark.driver.maxResultSize", EngineError, "maxResultSize allows"),
+        (f"ExecutorLostFailure ({CELL})", EngineError, "lost again and again"),
+    ],
+)
+def test_what_spark_says_is_explained_and_not_repeated(said, kind, match, monkeypatch):
+    def fail(self):
+        if self.task is None:
+            return real(self)
+        raise ValueError(said)
+
+    real = DataFrame.toArrow
+    monkeypatch.setattr(DataFrame, "toArrow", fail)
+    with pytest.raises(kind, match=match) as caught:
+        release(DataFrame.of(TABLE, (150,)), **BUDGET, **CASES["moments"])
+    assert CELL not in str(caught.value)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+def test_partitions_share_a_task_where_the_driver_takes_no_more_sums():
+    cuts = tuple(range(10, N_ROWS, 10))
+    counts = {}
+    for limit in ("0", "1g", "1k", "2kb", "odd"):
+        frame = DataFrame.of(TABLE, cuts, conf={"spark.driver.maxResultSize": limit})
+        release(frame, **BUDGET, **CASES["moments"])
+        counts[limit] = frame.log.n_tasks[0]
+    assert counts["0"] == counts["1g"] == counts["odd"] == len(cuts) + 1
+    assert 1 <= counts["1k"] <= counts["2kb"] < 4
+
+
+def test_the_rows_are_told_when_a_pass_is_done():
+    told = []
+    frame = DataFrame.of(TABLE, (150,))
+    release(frame, progress=lambda *each: told.append(each), **BUDGET, **CASES["learned"])
+    assert told == [(name, N_ROWS, N_ROWS) for name in ("columns", "lengths", "moments")]
+
+
+def test_a_dask_engine_reads_a_spark_frame_here():
+    frame = DataFrame.of(TABLE, (150,))
+    dpcov.release(frame, engine="dask", **BUDGET, **CASES["moments"])
+    assert frame.log.tasks == []
