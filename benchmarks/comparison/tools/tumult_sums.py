@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,8 @@ def _query(question: Question) -> Array:
     cells = question.scaled
     values = products(cells)
     names = [f"sum{place}" for place in range(values.shape[1])]
-    spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    options = SparkSession.builder.config("spark.sql.shuffle.partitions", "2")
+    spark = options.config("spark.sql.warehouse.dir", tempfile.mkdtemp()).getOrCreate()
     frame = spark.createDataFrame(pd.DataFrame(values, columns=names))
     rho = _rho(question.epsilon, question.delta)
     session = Session.from_dataframe(
