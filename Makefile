@@ -84,7 +84,7 @@ test-faults: $(READY)
 
 # Debian: apt-get install --no-install-recommends r-base-core r-cran-lavaan pspp
 test-r: $(READY)
-	DPCOV_TEST_R=1 $(BIN)/python -m pytest -s tests/answers/test_lavaan.py tests/answers/test_spss_matrix.py
+	DPCOV_TEST_R=1 $(BIN)/python -m pytest -s tests/answers/test_lavaan.py tests/answers/test_r_page.py tests/answers/test_spss_matrix.py
 
 # The tests in Chromium among them are skipped where there is none.
 test-js: $(READY)

