@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs format bench clean test-js
+.PHONY: help demo test test-lowest test-sdist test-postgres test-faults test-r check docs linkcheck format bench clean test-js
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
@@ -18,7 +18,8 @@ help:
 	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
 	@echo "make test-js        build and test the client for browsers; needs node 20 or newer"
 	@echo "make check   lint, format, types, layers"
-	@echo "make docs    build the documentation to build/docs"
+	@echo "make docs    build the documentation to build/docs, with its gallery, and check its links"
+	@echo "make linkcheck    ask whether the pages of others that it links to are there"
 	@echo "make format  apply the formatter and the safe lint fixes"
 	@echo "make bench   print the benchmark tables"
 	@echo "make clean   remove .venv and caches"
@@ -82,8 +83,14 @@ check: $(READY)
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory docs
 
+# Runs the gallery, where it or the library has changed, and then looks whether every link leads somewhere.
 docs: $(READY)
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	$(BIN)/python docs/links.py build/docs
+
+# Asks the servers of others whether their pages are there; nothing else does.
+linkcheck: $(READY)
+	$(BIN)/sphinx-build -q -b linkcheck docs build/linkcheck
 
 format: $(READY)
 	$(BIN)/ruff check --fix
@@ -93,4 +100,4 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist clients/javascript/node_modules clients/javascript/build clients/javascript/dist
+	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist clients/javascript/node_modules clients/javascript/build clients/javascript/dist docs/generated
