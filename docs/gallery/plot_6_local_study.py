@@ -79,9 +79,9 @@ work = np.clip(np.round(4.6 - 0.8 * stress + 0.012 * age + 0.6 * rng.normal(size
 rows = np.column_stack([age, sleep, stress, work])
 
 # %%
-# Each device randomizes its own row. This is what the script in the page does too, to the same
-# numbers; here it is done for all at once, with a seed, and reports that are made like this are
-# marked as simulated.
+# Each device randomizes its own row. The script in the page does that in the browser, and tests
+# hold it to the same numbers; here it is done for all people at once. It has a seed, so the
+# reports are marked as simulated, and only a collection of simulated ones takes them.
 
 reports = local.simulate_reports(rows, plan, seed=1)
 print(f"{len(reports):,} reports of {reports.shape[1]} bytes")

@@ -52,6 +52,13 @@ def test_a_link_that_leads_nowhere_is_found(body, words, tmp_path):
     assert words in fault
 
 
+def test_a_file_beside_the_documentation_is_no_part_of_it(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "site").mkdir()
+    [fault] = faults(tmp_path / "site", page='<a href="../notes.txt">x</a>')
+    assert "leads to no file" in fault
+
+
 def test_a_folder_without_pages_is_no_documentation(tmp_path):
     assert faults(tmp_path) == [f"there is no page in {tmp_path.name}"]
 
