@@ -50,10 +50,16 @@ estimate = release.estimate()
 rated = table["rate_marriage"].notna()
 share = release.observed.to_frame().loc["rate_marriage", "rate_marriage"]
 print(f"rate_marriage is there in {share:.1%} of the rows; truth: {rated.mean():.1%}")
-for finding in estimate.gaps(about="table"):
-    number = table[finding.column]
+findings = list(estimate.gaps(about="table"))
+truths = [table.loc[~rated, x.column].mean() - table.loc[rated, x.column].mean() for x in findings]
+for finding, truth in zip(findings, truths, strict=True):
     print(finding.in_words)
-    print(f"    truth: {number[~rated].mean() - number[rated].mean():.2f}")
+    print(f"    truth: {truth:.2f}")
+print(count([x.low for x in findings], [x.high for x in findings], truths, of="differences"))
+
+# %%
+# A list holds what stands out, and noise may be what makes a line stand out. So intervals of listed
+# lines hold the truth a little less often than 95 % of the time.
 
 # %%
 # Occupations
@@ -115,20 +121,12 @@ for line in estimate.categories.associations(about="table"):
 # them, with and without privacy, and no method can see that from the table alone. Here we can: the
 # diamonds are the truth of the complete table.
 
-pairs = estimate.pairs().chosen(~estimate.pairs().with_level)
-columns = [name for name in facts if name != "occupation"]
-place = {name: release.columns.index(name) for name in columns}
-low, high = estimate.correlation_interval(about="population")
-full = complete[columns].corr()
-lines = [(a, b) for i, a in enumerate(columns) for b in columns[i + 1 :]]
-at = np.array([(place[a], place[b]) for a, b in lines]).T
-released = {
-    frozenset((pairs.first[k], pairs.second[k])): pairs.released[k] for k in range(len(pairs.first))
-}
-values = [released[frozenset(two)] for two in at.T.tolist()]
-truth = [full.loc[a, b] for a, b in lines]
+numbers = [name for name in facts if name != "occupation"]
+lines = [estimate[a, b] for i, a in enumerate(numbers) for b in numbers[i + 1 :]]
+values, low, high = zip(*((each.released, each.low, each.high) for each in lines), strict=True)
+truth = [complete[each.first].corr(complete[each.second]) for each in lines]
 
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
-draw(ax, [f"{a} – {b}" for a, b in lines], values, low[tuple(at)], high[tuple(at)], truth)
+draw(ax, [f"{each.first} – {each.second}" for each in lines], values, low, high, truth)
 plt.show()
-print(count(low[tuple(at)], high[tuple(at)], truth, of="correlations"))
+print(count(low, high, truth, of="correlations"))
