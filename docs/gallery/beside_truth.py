@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 PRIVATE, TRUTH, MISSED = "#0072B2", "#222222", "#D55E00"
 Floats = npt.ArrayLike
@@ -59,10 +61,13 @@ def draw(
     value, low, high, truth = (np.asarray(each, dtype=float) for each in (value, low, high, truth))
     at, held = np.arange(len(names)), inside(low, high, truth)
     ax.axvline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
-    for of_these, color in ((held, PRIVATE), (~held, MISSED)):
-        ax.hlines(at[of_these], low[of_these], high[of_these], color=color, linewidth=2.2)
-        words = "private, 95 % interval" if color == PRIVATE else "… that misses the truth"
-        ax.plot(value[of_these], at[of_these], "o", color=color, markersize=5, label=words)
+    for of_these, color, words in (
+        (held, PRIVATE, "private, 95 % interval"),
+        (~held, MISSED, "… that misses the truth"),
+    ):
+        if of_these.any():
+            ax.hlines(at[of_these], low[of_these], high[of_these], color=color, linewidth=2.2)
+            ax.plot(value[of_these], at[of_these], "o", color=color, markersize=5, label=words)
     ax.plot(truth, at, "D", markerfacecolor="none", color=TRUTH, markersize=6.5, label="truth")
     if raw is not None:
         ax.plot(raw, at, "x", color="#777777", markersize=5, label="cells not limited")
@@ -70,15 +75,17 @@ def draw(
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(of)
     ax.spines[["top", "right"]].set_visible(False)
-    handles, words = ax.get_legend_handles_labels()
-    shown = [i for i, each in enumerate(words) if "misses" not in each or not held.all()]
-    if not ax.figure.legends:  # one for all axes of a figure
-        ax.figure.legend(
-            [handles[i] for i in shown],
-            [words[i] for i in shown],
-            loc="outside lower center",
-            ncols=len(shown),
-            fontsize=8,
-            frameon=False,
-        )
     ax.set_title(f"{held.sum()} of {held.size} truths lie in their intervals", fontsize=10)
+    _explain(ax.figure)
+
+
+def _explain(figure: Figure) -> None:
+    """Put one legend under all axes of a figure."""
+    for old in figure.legends:
+        old.remove()
+    found: dict[str, Artist] = {}
+    for ax in figure.axes:
+        handles, words = ax.get_legend_handles_labels()
+        found |= dict(zip(words, handles, strict=True))
+    place = {"loc": "outside lower center", "ncols": len(found)}
+    figure.legend(found.values(), found.keys(), fontsize=8, frameon=False, **place)

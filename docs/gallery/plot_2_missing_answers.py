@@ -123,7 +123,7 @@ for line in estimate.categories.associations(about="table"):
 
 numbers = [name for name in facts if name != "occupation"]
 lines = [estimate[a, b] for i, a in enumerate(numbers) for b in numbers[i + 1 :]]
-values, low, high = zip(*((each.released, each.low, each.high) for each in lines), strict=True)
+values, low, high = zip(*((each.released, *each.interval) for each in lines), strict=True)
 truth = [complete[each.first].corr(complete[each.second]) for each in lines]
 
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
