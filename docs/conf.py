@@ -31,8 +31,8 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "gallery"]
 
-# Furo asks nobody else's server for anything, and one release of it runs on every Python that
-# dpcov runs on; so does all that it needs. docs/links.py holds the first.
+# Furo asks nobody else's server for anything, which docs/links.py holds, and one release of it runs
+# on every Python that dpcov runs on.
 html_theme = "furo"
 html_title = "dpcov"
 pygments_dark_style = "github-dark"  # the theme's own underlines names of modules
