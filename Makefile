@@ -13,7 +13,7 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-install test-postgres test-faults test-r check dist sbom docs format bench clean test-js test-mutants
+.PHONY: help demo test test-lowest test-sdist test-install test-postgres test-faults test-r check dist sbom docs linkcheck format bench clean test-js test-mutants
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
@@ -28,7 +28,8 @@ help:
 	@echo "make check   lint, format, types, layers"
 	@echo "make dist    build wheel and archive of the sources twice, to the same bytes, in build/dist"
 	@echo "make sbom    write bills of materials to build/sbom"
-	@echo "make docs    build the documentation to build/docs"
+	@echo "make docs    build the documentation to build/docs, with its gallery, and check its links"
+	@echo "make linkcheck    ask whether the pages of others that it links to are there"
 	@echo "make format  apply the formatter and the safe lint fixes"
 	@echo "make bench   print the benchmark tables"
 	@echo "make clean   remove .venv and caches"
@@ -109,8 +110,14 @@ check: $(READY)
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory docs
 
+# Runs the gallery, where it or the library has changed, and then looks whether every link leads somewhere.
 docs: $(READY)
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	$(BIN)/python docs/links.py build/docs
+
+# Asks the servers of others whether their pages are there; nothing else does.
+linkcheck: $(READY)
+	$(BIN)/sphinx-build -q -b linkcheck docs build/linkcheck
 
 format: $(READY)
 	$(BIN)/ruff check --fix
@@ -120,4 +127,4 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist clients/javascript/node_modules clients/javascript/build clients/javascript/dist
+	rm -rf .venv $(LOWEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist clients/javascript/node_modules clients/javascript/build clients/javascript/dist docs/generated

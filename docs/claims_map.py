@@ -53,6 +53,20 @@ def read_claims() -> dict[str, Claim]:
     return claims
 
 
+def heading_slug(title: str) -> str:
+    """Return the anchor of a heading: that of a claim is its id, as in ``privacy.md#p1``.
+
+    Other headings have GitHub's: pages are read there as well.
+
+    Examples
+    --------
+    >>> heading_slug("P1 — One person moves the sum"), heading_slug("The release card")
+    ('p1', 'the-release-card')
+    """
+    claim = re.match(r"(P\d+) — ", title)
+    return claim[1].lower() if claim else re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def write_page(path: Path) -> None:
     """Write the map as a page of the documentation, if it is not the same already."""
     text = page(read_claims())

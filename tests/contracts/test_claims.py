@@ -1,12 +1,12 @@
 """Every claim has its id in a docstring, a proof in docs/privacy.md, tests, and planted bugs."""
 
-import importlib.util
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from documentation import load
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,16 +19,9 @@ def ids(pattern, folder, suffix):
 @cache
 def claims():
     """Return the map that the documentation shows."""
-    place = ROOT / "docs" / "claims_map.py"
-    spec = importlib.util.spec_from_file_location("claims_map", place)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["claims_map"] = module
-    try:
-        spec.loader.exec_module(module)
-        found = module.read_claims()
-        return found, module.page(found)
-    finally:
-        del sys.modules["claims_map"]
+    module = load("claims_map")
+    found = module.read_claims()
+    return found, module.page(found)
 
 
 def test_claims_stand_in_docstrings_proofs_and_tests():

@@ -1,26 +1,36 @@
 """What the README and the documents show runs."""
 
 import re
-from pathlib import Path
+import shlex
 
 import pytest
+import typer.main
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCKS = [
-    pytest.param(block, id=f"{page.name} {number}")
-    for page in PAGES
-    for number, block in enumerate(
-        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    )
-]
+from documentation import PAGES, boxes
+from dpcov import Columns, local
+from dpcov.cli.app import app
+
+EXAMPLES = [pytest.param(text, id=name) for name, text in boxes("python")]
+COMMANDS = sorted(
+    {
+        line.split("  #")[0].strip()
+        for _, box in boxes("")
+        for line in box.replace("\\\n", " ").splitlines()
+        if line.startswith("dpcov ")
+    }
+)
 
 
 def test_the_readme_has_examples():
-    assert len(BLOCKS) >= 2
+    assert len(EXAMPLES) >= 2
 
 
-@pytest.mark.parametrize("block", BLOCKS)
+def test_no_example_of_python_stands_in_a_box_that_is_not_run():
+    opened = r"^```(?!python$)(py\S*|\{code\S*)"
+    assert not [page.name for page in PAGES if re.search(opened, page.read_text("utf-8"), re.M)]
+
+
+@pytest.mark.parametrize("block", EXAMPLES)
 def test_an_example_of_the_readme_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
@@ -28,3 +38,27 @@ def test_an_example_of_the_readme_runs(block, tmp_path, monkeypatch):
     assert names.keys() & {"audit", "dpcov", "local", "paper", "privacy"}, (
         "an example uses the library"
     )
+
+
+def test_the_documents_have_commands():
+    assert len(COMMANDS) >= 30
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_the_documents_has_the_options_that_are_shown(line):
+    words = shlex.split(line.split(" > ")[0])[1:]
+    command = typer.main.get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    assert not getattr(command, "commands", None) or not words or words[0].startswith("-"), line
+    options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    shown = {word.split("=")[0] for word in words if word.startswith("--")} - {"--help"}
+    assert shown <= options | {"--version"}
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in boxes("toml")])
+def test_a_file_of_the_documents_is_taken(text, tmp_path):
+    path = tmp_path / "shown.toml"
+    path.write_text(text, encoding="utf-8")
+    read = local.Study.load if "[[questions]]" in text else Columns.load
+    assert read(path) is not None
