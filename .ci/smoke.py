@@ -272,6 +272,13 @@ def every() -> None:
     command("verify", "survey")
 
 
+def fast() -> None:
+    """Count bits instead of multiplying signs."""
+    from dpcov.exact.population import counting
+
+    assert counting() is not None
+
+
 def publication_of_all() -> None:
     """Write a folder, since pyarrow is there too."""
     release = released()
@@ -282,7 +289,7 @@ def publication_of_all() -> None:
 USES: dict[str, Callable[[], None]] = {
     each.__name__: each
     for each in (
-        core, cli, files, frames, sklearn, dask, anndata, spark,
+        core, cli, files, frames, sklearn, dask, anndata, spark, fast,
         paper, plot, ledger, publication, server, xlsx,
     )
 } | {"all": every}  # fmt: skip

@@ -239,7 +239,6 @@ DIFFERENCES = ("--center", "differences")
         (("--max-pairs", 99), "--max-pairs must be a whole number from"),
         (("--max-pairs", 3, "--cell-bound", 1), "--cell-bound needs --row-norm"),
         (("--max-pairs", 3, *DIFFERENCES, "--neighbors", "add-remove"), "need --neighbors replace"),
-        (("--max-pairs", 3, *DIFFERENCES, "--engine", "dask"), "Use --center learned, 'stated'"),
         (("--max-pairs", 3, "--share", "values=0"), "share of values must"),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_missing_extra_is_always_called_by_a_name_that_exists():
 def test_all_has_every_extra_but_those_that_are_said_not_to_be_in_it():
     (everything,) = PROJECT["optional-dependencies"]["all"]
     inside = set(everything.removeprefix("dpcov[").rstrip("]").split(","))
-    assert EXTRAS - inside - {"all"} == {"anndata", "spark"}
+    assert EXTRAS - inside - {"all"} == {"anndata", "fast", "spark"}
     assert "anndata` anndata (.h5ad files; not in `all`" in text("docs", "architecture.md")
 
 

@@ -8,7 +8,9 @@ import typer.main
 
 from documentation import PAGES, boxes
 from dpcov import Columns, local
+from dpcov.cli.app import COMMANDS as REGISTERED
 from dpcov.cli.app import app
+from dpcov.cli.on_demand import load
 
 EXAMPLES = [pytest.param(text, id=name) for name, text in boxes("python")]
 COMMANDS = sorted(
@@ -48,6 +50,8 @@ def test_the_documents_have_commands():
 def test_a_command_of_the_documents_has_the_options_that_are_shown(line):
     words = shlex.split(line.split(" > ")[0])[1:]
     command = typer.main.get_command(app)
+    if words and words[0] in REGISTERED:
+        command = load(words[0], REGISTERED[words.pop(0)])
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
     assert not getattr(command, "commands", None) or not words or words[0].startswith("-"), line

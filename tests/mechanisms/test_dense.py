@@ -239,7 +239,7 @@ def test_the_promise_says_what_the_unit_is():
         ({"columns": {"x0": {"lower": 1, "upper": 0}}}, "lower must be below"),
         ({"columns": {"nobody": {"lower": 0, "upper": 1}}}, "nobody"),
         ({"columns": "no-such-file.toml"}, "There is no file"),
-        ({"engine": "spark"}, "engine must be"),
+        ({"engine": "ray"}, "engine must be"),
         ({"progress": "yes"}, "progress must be"),
     ],
 )

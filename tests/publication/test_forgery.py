@@ -544,7 +544,7 @@ def test_a_card_of_an_earlier_version_asks_for_a_new_folder(folder, version):
     card = forger.read(folder)
     card["version"] = version
     forger.seal(folder, card)
-    with pytest.raises(FolderError, match="Write the folder anew"):
+    with pytest.raises(FolderError, match="write the folder anew"):
         verify_folder(folder)
 
 

@@ -164,8 +164,7 @@ def learns_centers(options):
     """
     if options["max_pairs"] is None or options["center"] is not None:
         return options["center"] == "learned"
-    several = options["neighbors"] != "replace" or options["rows_per_unit"] is not None
-    return several or options["engine"] is not None
+    return options["neighbors"] != "replace" or options["rows_per_unit"] is not None
 
 
 def candidates(options, made=None):

@@ -134,11 +134,11 @@ BUGS = {
         LEARNED,
     ),
     "indicators of gaps that are not clipped": (
-        "sensitive.sums.gram:_BlockKernel.add",
-        "        quantize_rows(block[part], self._grid, self._missing, cells)\n",
-        "        size = block.shape[1] // 2\n"
-        "        quantize_rows(block[part, :size], self._grid, self._missing, cells[:, :size])\n"
-        "        cells[:, size:] = np.trunc(block[part, size:] / self._grid.step)\n",
+        "sensitive.sums.gram:_Lane._quantize",
+        "        quantize_rows(block[part], self._rule.grid, self._rule.missing, cells)\n",
+        "        size, rule = block.shape[1] // 2, self._rule\n"
+        "        quantize_rows(block[part, :size], rule.grid, rule.missing, cells[:, :size])\n"
+        "        cells[:, size:] = np.trunc(block[part, size:] / rule.grid.step)\n",
         GAPS,
     ),
     "indicators about what the rows say": (

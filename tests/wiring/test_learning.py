@@ -117,7 +117,7 @@ BUGS = {
         LESS,
     ),
     "missing cells in a bin": (
-        "sensitive.sums.cell_counts:CellKernel._tile",
+        "sensitive.sums.cell_counts:CellKernel.find_bins",
         "= self.ruler.n_bins",
         "= self.ruler.half",
         LESS,
@@ -131,9 +131,9 @@ BUGS = {
         {},
     ),
     "bins that depend on the cells": (
-        "sensitive.sums.cell_counts:CellKernel._tile",
-        "cells -= self.ruler.origin[:, None]",
-        "cells -= np.nanmedian(np.where(np.isfinite(cells), cells, 0), axis=1, keepdims=True)",
+        "sensitive.sums.cell_counts:CellKernel.find_bins",
+        "origin = self.ruler.origin[:, None]",
+        "origin = np.nanmedian(np.where(np.isfinite(rows), rows, 0), axis=0)[:, None]",
         {},
     ),
     "means of cells without a limit": (

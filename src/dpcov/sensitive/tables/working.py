@@ -150,6 +150,8 @@ class Reading:
             # A cell that is there and leaves the floats is far away, and not missing.
             np.clip(values, -FAR, FAR, out=values)
         there = None if surely_finite(raw) else np.isfinite(raw)
+        if there is not None and there.all():
+            there = None
         marks = self.design.n_gaps > 0 and out.shape[1] > self.design.n_values
         if there is not None:
             if self.design.n_gaps and not marks:
