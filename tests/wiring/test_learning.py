@@ -132,8 +132,9 @@ BUGS = {
     ),
     "bins that depend on the cells": (
         "sensitive.sums.cell_counts:CellKernel.find_bins",
-        "origin = self.ruler.origin[:, None]",
-        "origin = np.nanmedian(np.where(np.isfinite(rows), rows, 0), axis=0)[:, None]",
+        "        if origin.any():\n",
+        "        origin = np.median(np.where(np.isfinite(rows), rows, 0), axis=0).reshape(shape)\n"
+        "        if True:\n",
         {},
     ),
     "means of cells without a limit": (

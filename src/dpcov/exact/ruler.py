@@ -7,7 +7,6 @@ the leading bits of a mantissa, so it is read off a float without rounding. Sees
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,9 +111,7 @@ class Ruler:
         """The leading bits, as an integer, of the smallest size that is told from zero."""
         return (_BIAS + self.top - OCTAVES) << self.bits
 
-    def index_of_distances(
-        self, apart: Array, first_keys: Indices, out: npt.NDArray[np.integer[Any]] | None = None
-    ) -> npt.NDArray[np.integer[Any]]:
+    def index_of_distances(self, apart: Array, first_keys: Indices) -> npt.NDArray[np.int32]:
         """Return the bins of distances from the origin; `first_keys` must fit their shape.
 
         `apart` is overwritten. All that is left of a float fits 32 bits: its sign, its exponent
@@ -122,14 +119,15 @@ class Ruler:
         """
         floats = apart.view(np.int64)
         np.right_shift(floats, _MANTISSA - self.bits, out=floats)
-        found = np.empty(apart.shape, dtype=np.int32) if out is None else out
-        np.copyto(found, floats, casting="unsafe")
+        found = floats.astype(np.int32)
         sign = found >> 31
         # The leading bits of a positive float, as an integer, rise with it.
         found &= (1 << (_EXPONENT + self.bits)) - 1
         found -= (first_keys - 1).astype(np.int32)
-        np.maximum(found, 0, out=found)
-        np.minimum(found, self.half, out=found)
+        # One look tells whether any is below 0, which is large without a sign, or above the top.
+        if found.view(np.uint32).max(initial=0) > self.half:
+            np.maximum(found, 0, out=found)
+            np.minimum(found, self.half, out=found)
         # −0 is in the bin of zero, too: its index is 0 with either sign.
         found ^= sign
         found -= sign

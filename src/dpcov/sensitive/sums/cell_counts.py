@@ -27,7 +27,8 @@ from dpcov.sensitive.sums.rows import check_complete
 __all__ = ["CellCounts", "CellKernel", "CountingLane"]
 
 _BLOCK_BYTES = 32 << 20
-_TILE_CELLS = 1 << 15  # some arrays of so many cells stay in a cache
+# Threads hand over to one another after each of few steps on so many cells.
+_TILE_CELLS = 1 << 17
 _MOST_SHORT = 2**31 - 1  # rows, whose counts fit 32 bits
 
 Array = npt.NDArray[np.float64]
@@ -170,25 +171,32 @@ class CellKernel:
         n_rows = sum(lane.n_rows for lane in lanes)
         return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
-    def find_bins(self, rows: npt.NDArray[Any], cells: Array, out: npt.NDArray[np.int32]) -> None:
+    def find_bins(self, rows: npt.NDArray[Any], room: Array, out: npt.NDArray[np.int32]) -> None:
         """Write the bin of every cell, a row for each column; missing ones have the last.
 
-        `cells` is room for as many numbers.
+        `room` is for as many numbers. Cells are worked on in the order in which they lie.
         """
-        finite = None if surely_finite(rows) else np.isfinite(rows.T)
+        by_columns = rows.strides[0] < rows.strides[1]
+        raw = rows.T if by_columns else rows
+        shape = (-1, 1) if by_columns else (-1,)
+        lower, upper, origin = (
+            fact.reshape(shape) for fact in (self.lower, self.upper, self.ruler.origin)
+        )
+        finite = None if surely_finite(raw) else np.isfinite(raw)
         check_complete(finite is None or bool(finite.all()), self.missing)
+        cells = room[: raw.size].reshape(raw.shape)
         # Overflow is meant, and a warning about it would be about the data.
         with np.errstate(all="ignore"):
-            origin = self.ruler.origin[:, None]
+            np.copyto(cells, raw, casting="unsafe")
             if self._is_bounded:
-                np.maximum(rows.T, self.lower[:, None], out=cells, casting="unsafe")
-                np.minimum(cells, self.upper[:, None], out=cells)
+                np.maximum(cells, lower, out=cells)
+                np.minimum(cells, upper, out=cells)
+            if origin.any():
                 cells -= origin
-            else:
-                np.subtract(rows.T, origin, out=cells, dtype=np.float64, casting="unsafe")
-        self.ruler.index_of_distances(cells, self.ruler.first_keys[:, None], out)
+        found = self.ruler.index_of_distances(cells, self.ruler.first_keys.reshape(shape))
         if finite is not None:
-            out[~finite] = self.ruler.n_bins
+            found[~finite] = self.ruler.n_bins
+        out[:] = found if by_columns else found.T
 
     @property
     def _is_bounded(self) -> bool:
@@ -207,7 +215,7 @@ class CountingLane:
         self._tile_rows = max(64, _TILE_CELLS // n_columns)
         # As many cells of one column as can be, while its counts are in the cache.
         self._run_rows = kernel.block_rows
-        self._cells = np.empty(n_columns * self._tile_rows)
+        self._room = np.empty(n_columns * self._tile_rows)
         self._bins = np.empty((n_columns, self._run_rows), dtype=np.int32)
 
     def add(self, block: npt.NDArray[Any]) -> None:
@@ -220,9 +228,7 @@ class CountingLane:
         bins = self._bins[:, : len(rows)]
         for start in range(0, len(rows), self._tile_rows):
             tile = slice(start, start + self._tile_rows)
-            some = rows[tile]
-            cells = self._cells[: some.size].reshape(some.shape[::-1])
-            self._kernel.find_bins(some, cells, bins[:, tile])
+            self._kernel.find_bins(rows[tile], self._room, bins[:, tile])
         self.histogram.add(bins)
 
 

@@ -19,7 +19,7 @@ from dpcov.sensitive.sums.rows import squared_norms
 
 __all__ = ["NormBins", "NormBinsKernel"]
 
-_BLOCK_BYTES = 1 << 20  # fits a cache
+_BLOCK_BYTES = 4 << 20
 # Cells are cut to so many bits of a typical one of the shortest rows that are told apart.
 _GRID_BITS = 12
 _EXACT = 2.0**53
