@@ -40,7 +40,7 @@ facts = {
 }
 folder = Path(tempfile.mkdtemp()) / "health"
 release = dpcov.release(table, epsilon=1.0, delta=1e-6, columns=facts, seed=1)
-dpcov.publication.write_folder(release, release.estimate(), folder, name="Health insurance")
+card = dpcov.publication.write_folder(release, release.estimate(), folder, name="Health")
 
 # %%
 # The reader
