@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from dpcov.columns.missing import Missing
 from dpcov.errors import MissingValueError, ParameterError, SensitiveDataError
 from dpcov.exact.ruler import Ruler
+from dpcov.sensitive.sums import cell_counts
 from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel
 
 ORIGIN = np.array([0.0, 10.0, -3.0])
@@ -202,3 +203,7 @@ def test_counts_go_on_in_longer_integers_when_shorter_ones_might_be_too_short(mo
     longer = kernel().sum_over([rows[:40], rows[40:70], rows[70:]])
     assert longer._counts.dtype == np.int64
     assert longer == expected
+
+
+def test_short_integers_hold_the_counts_of_as_many_rows_as_are_allowed():
+    assert np.iinfo(np.int32).max >= cell_counts._MOST_SHORT

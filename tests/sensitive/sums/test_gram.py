@@ -365,6 +365,20 @@ def test_blocks_that_come_without_quiet_columns_add_what_zeros_do(heard, constan
     assert Gram.from_blocks(short, **options) == whole
 
 
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("constant", [0, 300])
+def test_blocks_with_and_without_quiet_columns_in_turn_add_what_zeros_do(constant):
+    rows = np.random.default_rng(5).normal(size=(6, 25, 6))
+    rows[..., 4:] = 0.0
+    grid = Grid(row_norm=2.0, bits=16, constant=constant)
+    blocks = [rows[0], rows[1][:, :4], rows[2][:20], rows[3][:, :4], rows[4], rows[5][:9, :4]]
+    whole = np.concatenate([rows[0], rows[1], rows[2][:20], rows[3], rows[4], rows[5][:9]])
+    options = {"n_columns": 6, "grid": grid, "quiet": slice(4, 6)}
+    for threads in (1, 2):
+        found = Gram.from_blocks(blocks, threads=threads, **options)
+        assert found == Gram.from_rows(whole, grid=grid)
+
+
 def test_a_block_without_columns_that_are_not_quiet_is_refused():
     grid, block = Grid(row_norm=2.0, bits=16), np.ones((3, 4))
     for quiet in (slice(0, 2), slice(5, 6), None):

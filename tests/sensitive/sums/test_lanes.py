@@ -1,6 +1,7 @@
 """Blocks side by side: every block in one lane, few at a time, and failures are told."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -48,6 +49,26 @@ def test_one_lane_works_on_the_thread_of_the_caller():
 def test_what_fails_in_a_lane_fails_for_the_caller(n_lanes, place):
     with pytest.raises(ValueError, match="as it was planted"):
         run([Adding(fails_at=place) for _ in range(n_lanes)])
+
+
+@pytest.mark.parametrize("n_lanes", [1, 2, 3])
+def test_lanes_that_all_fail_end(n_lanes):
+    class Failing(Adding):
+        def add(self, block):
+            time.sleep(0.02)
+            raise ValueError("as it was planted")
+
+    done = []
+
+    def fail():
+        with pytest.raises(ValueError, match="planted"):
+            run([Failing() for _ in range(n_lanes)])
+        done.append(True)
+
+    thread = threading.Thread(target=fail, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert done
 
 
 def test_a_source_that_fails_is_not_hidden():

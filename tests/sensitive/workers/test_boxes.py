@@ -70,3 +70,20 @@ def test_a_box_can_be_closed_in_another_process():
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert recipient.open(made) == CONTENT
+
+
+@pytest.mark.claim("P34")
+def test_lengths_are_rounded():
+    address = Recipient().address
+    few = {len(close_box(address, bytes(length))) for length in range(900)}
+    many = {len(close_box(address, bytes(length))) for length in range(100_000, 200_000, 1000)}
+    assert len(few) == 1
+    assert len(many) <= 10
+
+
+@pytest.mark.claim("P34")
+@pytest.mark.parametrize("length", [0, 1, 1015, 1016, 1017, 4096, 70_000])
+def test_what_fills_a_box_up_does_not_come_out(length):
+    recipient = Recipient()
+    content = b"\0\1" * (length // 2) + b"\0" * (length % 2)
+    assert recipient.open(close_box(recipient.address, content)) == content

@@ -71,7 +71,8 @@ class ThreadedEngine:
         split = split_rows(source, threads)
         if split is None or not all(isinstance(each.open, MemoryPiece) for each in split.pieces):
             return ()
-        return split.pieces if split.order is None else ()
+        # Where the place of a row matters, as in differences, another engine looks after it.
+        return split.pieces if split.order is None and split.pairing is None else ()
 
     def _watch(
         self, name: str, n_rows: int | None, seen: SimpleQueue[int | None], working: int

@@ -42,8 +42,11 @@ def work_in_lanes(
 
     def work(block: npt.NDArray[Any]) -> None:
         lane = free.get()
-        lane.add(block)
-        free.put(lane)
+        try:
+            lane.add(block)
+        finally:
+            # Also one that failed: another block may wait for it, and then nobody would end.
+            free.put(lane)
 
     waiting: deque[Future[None]] = deque()
     try:

@@ -19,6 +19,7 @@ __all__ = ["Recipient", "close_box"]
 
 _ADDRESS_BYTES = 32
 _NONCE = bytes(12)  # each key closes one box
+_LENGTH_BYTES = 8
 _PURPOSE = b"dpcov sums for one process"
 
 
@@ -47,7 +48,9 @@ class Recipient:
         sender, content = box[:_ADDRESS_BYTES], box[_ADDRESS_BYTES:]
         try:
             shared = self._key.exchange(X25519PublicKey.from_public_bytes(sender))
-            return _cipher(shared, sender, self.address).decrypt(_NONCE, content, None)
+            padded = _cipher(shared, sender, self.address).decrypt(_NONCE, content, None)
+            length = int.from_bytes(padded[:_LENGTH_BYTES], "big")
+            return padded[_LENGTH_BYTES : _LENGTH_BYTES + length]
         except (InvalidTag, ValueError):
             pass
         raise EngineError(
@@ -64,7 +67,14 @@ def close_box(address: bytes, content: bytes) -> bytes:
     key = X25519PrivateKey.generate()
     sender = key.public_key().public_bytes_raw()
     shared = key.exchange(X25519PublicKey.from_public_bytes(address))
-    return sender + _cipher(shared, sender, address).encrypt(_NONCE, content, None)
+    return sender + _cipher(shared, sender, address).encrypt(_NONCE, _pad(content), None)
+
+
+def _pad(content: bytes) -> bytes:
+    """Return the content behind its length, as long as the next of eight steps of each octave."""
+    needed = _LENGTH_BYTES + len(content)
+    step = 1 << max(10, needed.bit_length() - 4)
+    return len(content).to_bytes(_LENGTH_BYTES, "big") + content + bytes(-needed % step)
 
 
 def _cipher(shared: bytes, sender: bytes, address: bytes) -> AESGCM:
