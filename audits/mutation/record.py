@@ -1,8 +1,8 @@
 """The record: what became of each mutant, and which survivors are known to be harmless.
 
-Owns two files. `build/mutation/results.jsonl` is this machine's, and lets a run go on where the
-last one stopped. `survivors.toml` is everybody's: each survivor that was looked at, with the
-reason why it weakens no promise. A survivor that does not stand there is new.
+Owns two places. `build/mutation/results.jsonl` is this machine's, and lets a run go on where the
+last one stopped. `survivors/`, a file for each room, is everybody's: each survivor that was looked
+at, with the reason why it weakens no promise. A survivor that does not stand there is new.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from audits.mutation.mutants import ROOT
 from audits.mutation.trial import Verdict
 
 RESULTS = ROOT / "build" / "mutation" / "results.jsonl"
-SURVIVORS = Path(__file__).parent / "survivors.toml"
+SURVIVORS = Path(__file__).parent / "survivors"
 KINDS = {
     "equivalent": "does the same for every input",
     "slack": "stays within what is paid for rounding errors, or gives privacy away for free",
@@ -39,12 +39,12 @@ class Harmless:
 
 def known_survivors() -> dict[str, Harmless]:
     """Return the survivors that were looked at, by the names of their mutants."""
-    groups = tomllib.loads(SURVIVORS.read_text(encoding="utf-8")).get("survivors", [])
     known = {}
-    for group in groups:
-        if group["kind"] not in KINDS:
-            raise SystemExit(f"{SURVIVORS.name}: kind must be one of {', '.join(KINDS)}.")
-        known |= {name: Harmless(group["kind"], group["reason"]) for name in group["mutants"]}
+    for path in sorted(SURVIVORS.glob("*.toml")):
+        for group in tomllib.loads(path.read_text(encoding="utf-8")).get("survivors", []):
+            if group["kind"] not in KINDS:
+                raise SystemExit(f"{path.name}: kind must be one of {', '.join(KINDS)}.")
+            known |= {name: Harmless(group["kind"], group["reason"]) for name in group["mutants"]}
     return known
 
 

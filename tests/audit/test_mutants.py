@@ -15,7 +15,8 @@ KINDS = {"equivalent", "slack", "accuracy", "refusal"}
 
 
 def survivors():
-    text = (ROOT / "audits" / "mutation" / "survivors.toml").read_text(encoding="utf-8")
+    files = sorted((ROOT / "audits" / "mutation" / "survivors").glob("*.toml"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     return tomllib.loads(text).get("survivors", [])
 
 
