@@ -273,10 +273,14 @@ def every() -> None:
 
 
 def fast() -> None:
-    """Count bits instead of multiplying signs."""
+    """Count bits instead of multiplying signs, and cells in compiled loops."""
+    from dpcov.exact import binning, scaling, tally
+    from dpcov.exact.compiled import compile_loop
     from dpcov.exact.population import counting
 
     assert counting() is not None
+    loops = (binning._write_by_rows, binning._write_by_columns, scaling._write, tally._write)
+    assert None not in map(compile_loop, loops)
 
 
 def publication_of_all() -> None:

@@ -110,9 +110,7 @@ def test_planted_bugs_are_noticed(monkeypatch, where, right, wrong):
     assert add_up(blocks, 33) == expected
     plant(monkeypatch, f"exact.{where}", right, wrong)
     if where.startswith("population"):
-        monkeypatch.setattr(
-            sign_products, "counting", cache(lambda: population._compile(numba.njit))
-        )
+        monkeypatch.setattr(sign_products, "counting", cache(lambda: population._compile(numba)))
     # By the check of the sums in the library itself, or because an array has no room.
     with pytest.raises((InexactArithmeticError, ValueError)):
         add_up(blocks, 33)

@@ -15,7 +15,8 @@ from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.learning import learn as learning
 from dpcov.privacy import ApproxDP, events_delta
 from dpcov.releases.learned import Known
-from dpcov.sensitive.engines import serial
+from dpcov.sensitive.engines import threaded
+from exact.loops import all_compiled, none_compiled
 
 LOUD = {"epsilon": 200.0, "delta": 1e-6}
 N_ROWS = 20_000
@@ -333,13 +334,13 @@ def test_every_step_pays_for_all_rows_of_a_person(monkeypatch):
 @pytest.mark.parametrize("rule", ["refuse", "center", "pairwise"])
 def test_every_pass_has_the_same_rule_for_missing_cells(monkeypatch, rule):
     rules = []
-    real = serial.SerialEngine.run
+    real = threaded.ThreadedEngine.run
 
     def run(self, name, source, kernel):
         rules.append(kernel.missing)
         return real(self, name, source, kernel)
 
-    monkeypatch.setattr(serial.SerialEngine, "run", run)
+    monkeypatch.setattr(threaded.ThreadedEngine, "run", run)
     dpcov.release(WORK, epsilon=5, delta=1e-6, missing=rule)
     assert rules == [rule] * 3
 
@@ -419,3 +420,16 @@ def test_an_open_end_does_not_clip_and_the_other_does():
 def test_a_list_of_columns_is_columns():
     release = dpcov.release(table(), epsilon=1, delta=1e-6, columns=list(FACTS), row_norm=3.0)
     assert release.columns == ("age", "income", "score")
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_compiled_loops_leave_no_trace_in_a_release(order, tmp_path):
+    rows = np.array(ROWS, order=order)
+    rows[::11, 1] = np.nan
+    written = []
+    for way in (none_compiled, all_compiled):
+        with way():
+            dpcov.release(rows, epsilon=1.0, delta=1e-6, seed=1).save(tmp_path / "one.npz")
+        written.append((tmp_path / "one.npz").read_bytes())
+    assert written[0] == written[1]

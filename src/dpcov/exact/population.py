@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.exact.compiled import compile_loop
+
 __all__ = ["Count", "counting"]
 
 Words = npt.NDArray[np.uint64]
@@ -35,24 +37,13 @@ _TILE = 16
 
 @lru_cache(maxsize=1)
 def counting() -> Count | None:
-    """Return the kernel, compiled when it is first asked for; none, if it cannot be had.
-
-    It is not kept on disk: compiling takes a second or two, and a cache needs a folder that
-    may be written and trusted. It lets other threads run, and starts none.
-    """
-    try:
-        import numba
-
-        if getattr(numba.config, "DISABLE_JIT", False):
-            return None
-        return _compile(numba.njit)
-    except Exception:  # whatever is wrong with it: it is not needed
-        return None
+    """Return the kernel, compiled when it is first asked for; none, if it cannot be had."""
+    return compile_loop(_compile)
 
 
-def _compile(njit: Callable[..., Any]) -> Count:
+def _compile(numba: Any) -> Count:
     """Return the kernel."""
-    apart, product = _compile_pairs(njit)
+    apart, product = _compile_pairs(numba.njit)
     tile = _TILE
 
     def count(
@@ -79,7 +70,7 @@ def _compile(njit: Callable[..., Any]) -> Count:
                         )
                     panel[i - start, j - start] += found
 
-    compiled: Count = njit(_SIGNATURE, nogil=True)(count)
+    compiled: Count = numba.njit(_SIGNATURE, nogil=True)(count)
     return compiled
 
 

@@ -13,19 +13,22 @@ import numpy.typing as npt
 
 from dpcov.errors import ParameterError
 
-__all__ = ["OCTAVES", "TOP", "Ruler", "ruler_bits"]
+__all__ = ["EXPONENT", "MANTISSA", "OCTAVES", "TOP", "Ruler", "ruler_bits"]
 
 OCTAVES = 80
 """How many doublings lie between the smallest distance that is told from zero and the largest."""
 TOP = 40
 """Where nothing is known, distances are told apart up to 2^40."""
+MANTISSA = 52
+"""How many bits of a float are its mantissa."""
+EXPONENT = 11
+"""How many are its exponent."""
 
 _MOST_BITS = 12  # a 4,000th of the distance from the origin
 _FEWEST_BITS = 2
 _MOST_BYTES = 256 << 20  # what the counts of all columns may take
-_MANTISSA = 52
 _BIAS = 1023
-_EXPONENT = 11
+_SIGN = np.int64(-(2**63))
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -118,11 +121,11 @@ class Ruler:
         and at most 20 bits of its mantissa.
         """
         floats = apart.view(np.int64)
-        np.right_shift(floats, _MANTISSA - self.bits, out=floats)
+        np.right_shift(floats, MANTISSA - self.bits, out=floats)
         found = floats.astype(np.int32)
         sign = found >> 31
         # The leading bits of a positive float, as an integer, rise with it.
-        found &= (1 << (_EXPONENT + self.bits)) - 1
+        found &= (1 << (EXPONENT + self.bits)) - 1
         found -= (first_keys - 1).astype(np.int32)
         # One look tells whether any is below 0, which is large without a sign, or above the top.
         if found.view(np.uint32).max(initial=0) > self.half:
@@ -138,7 +141,14 @@ class Ruler:
         """Return the end of each bin that is nearer to the origin: whole numbers are exact."""
         columns = np.arange(self.n_columns) if columns is None else columns
         steps = index - self.half
-        return self.origin[columns] + np.sign(steps) * self._sizes(np.abs(steps), columns)
+        floats = np.abs(steps)
+        floats += self.first_keys[columns] - 1
+        floats <<= MANTISSA - self.bits
+        floats |= steps & _SIGN
+        found = floats.view(np.float64)
+        found[steps == 0] = 0.0
+        found += self.origin[columns]
+        return found
 
     def ends(self, index: Indices, columns: Indices | None = None) -> tuple[Array, Array]:
         """Return the ends of each bin; of the outermost ones, one is infinite."""
@@ -156,7 +166,7 @@ class Ruler:
         return self._sizes(steps + 1, columns) - self._sizes(steps, columns)
 
     def _sizes(self, steps: Indices, columns: Indices) -> Array:
-        keys = (steps - 1 + self.first_keys[columns]) << (_MANTISSA - self.bits)
+        keys = (steps - 1 + self.first_keys[columns]) << (MANTISSA - self.bits)
         sizes = np.where(steps == 0, 0.0, keys.view(np.float64))
         return np.where(steps > self.half, np.inf, sizes)
 

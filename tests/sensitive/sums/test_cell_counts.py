@@ -1,6 +1,8 @@
 """Counts of cells on a public ruler."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FuturesTimeoutError
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
@@ -10,10 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcov.columns.missing import Missing
-from dpcov.errors import MissingValueError, ParameterError, SensitiveDataError
+from dpcov.errors import (
+    InexactArithmeticError,
+    MissingValueError,
+    ParameterError,
+    SensitiveDataError,
+)
 from dpcov.exact.ruler import Ruler
 from dpcov.sensitive.sums import cell_counts
 from dpcov.sensitive.sums.cell_counts import CellCounts, CellKernel
+from exact.loops import all_compiled, none_compiled
 
 ORIGIN = np.array([0.0, 10.0, -3.0])
 RULER = Ruler(ORIGIN, np.array([40, 40, 7]), 6)
@@ -207,3 +215,53 @@ def test_counts_go_on_in_longer_integers_when_shorter_ones_might_be_too_short(mo
 
 def test_short_integers_hold_the_counts_of_as_many_rows_as_are_allowed():
     assert np.iinfo(np.int32).max >= cell_counts._MOST_SHORT
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_compiled_loops_count_the_same(order):
+    rows = np.random.default_rng(0).normal(size=(5_000, 3)) * [1, 100, 0.01]
+    rows[::7, 1] = np.nan
+    blocks = [np.array(part, order=order) for part in np.split(rows, [10, 700, 4_000])]
+    with none_compiled():
+        expected = kernel().sum_over(blocks, threads=1)
+    with all_compiled():
+        assert kernel().sum_over(blocks, threads=2) == expected
+
+
+def column_in_the_hands_of_another_lane():
+    column = cell_counts._ColumnHistogram(4)
+    column._one_at_a_time.acquire()
+    return column
+
+
+@pytest.mark.claim("P22")
+def test_a_lane_passes_by_a_column_that_another_one_counts():
+    column = column_in_the_hands_of_another_lane()
+    assert not column.add(np.array([1], dtype=np.int32), waits=False)
+    column._one_at_a_time.release()
+    assert [part.tolist() for part in column.in_use()] == [[], []]
+
+
+@pytest.mark.claim("P22")
+def test_a_lane_that_waits_counts_after_the_other():
+    column = column_in_the_hands_of_another_lane()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(column.add, np.array([1, 1], dtype=np.int32), waits=True)
+        with pytest.raises(FuturesTimeoutError):  # before Python 3.11 another class
+            waiting.result(0.05)
+        assert not column._counts.any()
+        column._one_at_a_time.release()
+        assert waiting.result(60)
+    assert [part.tolist() for part in column.in_use()] == [[1], [2]]
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize("place", [0, 2, 4])
+@pytest.mark.parametrize("wrong", [-1, 1])
+def test_counts_that_are_not_those_of_all_rows_are_refused(place, wrong):
+    column = cell_counts._ColumnHistogram(4)
+    column.add(np.array([0, 2, 4, 4], dtype=np.int32), waits=True)
+    column._counts[place] += wrong
+    with pytest.raises(InexactArithmeticError, match="do not add up"):
+        column.in_use()

@@ -361,8 +361,12 @@ def _limited(
     """Return what a cell stands for: its distance from the center in limits, in whole steps."""
 
     def value(columns: Integers, index: Integers) -> Integers:
-        apart = counts.ruler.nearest(index, columns) - center[columns]
-        inside = np.clip(apart / limit[columns], -1.0, 1.0)
-        return np.rint(inside**power * steps).astype(np.int64)
+        cells = counts.ruler.nearest(index, columns)
+        cells -= center[columns]
+        cells /= limit[columns]
+        np.clip(cells, -1.0, 1.0, out=cells)
+        cells **= power
+        cells *= steps
+        return np.rint(cells, out=cells).astype(np.int64)
 
     return value

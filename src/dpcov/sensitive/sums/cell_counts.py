@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -16,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.missing import Missing
-from dpcov.errors import ParameterError
-from dpcov.exact.finite import surely_finite
+from dpcov.errors import InexactArithmeticError, ParameterError
+from dpcov.exact.binning import Binning
 from dpcov.exact.ruler import Ruler
 from dpcov.exact.sealed import Sealed
+from dpcov.exact.tally import add_tally
 from dpcov.exact.threads import allowed_threads
 from dpcov.sensitive.sums.lanes import work_in_lanes
 from dpcov.sensitive.sums.rows import check_complete
@@ -87,15 +89,16 @@ class CellCounts(Sealed):
     def sums(self, value: Callable[[Integers, Integers], Integers], columns: Integers) -> Integers:
         """Return Σ value(column, bin) over the cells of some columns. Sensitive.
 
-        `value` is asked for bins that are in use, and must not remember which. Many bins may
-        be, so one column is looked at after the other.
+        `value` is asked for the bins of one column that are in use, and must not remember which.
+        Many may be, so one column is looked at after the other.
         """
-        starts = np.searchsorted(self._bins, columns * self.ruler.n_bins)
-        ends = np.searchsorted(self._bins, (columns + 1) * self.ruler.n_bins)
+        n_bins = self.ruler.n_bins
+        starts = np.searchsorted(self._bins, columns * n_bins)
+        ends = np.searchsorted(self._bins, (columns + 1) * n_bins)
+
         totals = np.zeros(len(columns), dtype=np.int64)
         for place, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
-            index = self._bins[start:end] - column * self.ruler.n_bins
-            values = value(np.full(len(index), column), index)
+            values = value(np.array([column]), self._bins[start:end] - column * n_bins)
             totals[place] = values @ self._counts[start:end]
         return totals
 
@@ -167,40 +170,20 @@ class CellKernel:
 
     def counts(self, lanes: Sequence[CountingLane]) -> CellCounts:
         """Return the counts of all lanes, which are over."""
-        bins, counts = lanes[0].histogram.in_use()
+        bins, counts = lanes[0].histogram.in_use(len(lanes))
         n_rows = sum(lane.n_rows for lane in lanes)
         return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
     def find_bins(self, rows: npt.NDArray[Any], room: Array, out: npt.NDArray[np.int32]) -> None:
         """Write the bin of every cell, a row for each column; missing ones have the last.
 
-        `room` is for as many numbers. Cells are worked on in the order in which they lie.
+        `room` is for as many numbers.
         """
-        by_columns = rows.strides[0] < rows.strides[1]
-        raw = rows.T if by_columns else rows
-        shape = (-1, 1) if by_columns else (-1,)
-        lower, upper, origin = (
-            fact.reshape(shape) for fact in (self.lower, self.upper, self.ruler.origin)
-        )
-        finite = None if surely_finite(raw) else np.isfinite(raw)
-        check_complete(finite is None or bool(finite.all()), self.missing)
-        cells = room[: raw.size].reshape(raw.shape)
-        # Overflow is meant, and a warning about it would be about the data.
-        with np.errstate(all="ignore"):
-            np.copyto(cells, raw, casting="unsafe")
-            if self._is_bounded:
-                np.maximum(cells, lower, out=cells)
-                np.minimum(cells, upper, out=cells)
-            if origin.any():
-                cells -= origin
-        found = self.ruler.index_of_distances(cells, self.ruler.first_keys.reshape(shape))
-        if finite is not None:
-            found[~finite] = self.ruler.n_bins
-        out[:] = found if by_columns else found.T
+        check_complete(self._binning.find(rows, room, out), self.missing)
 
-    @property
-    def _is_bounded(self) -> bool:
-        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+    @cached_property
+    def _binning(self) -> Binning:
+        return Binning(self.ruler, lower=self.lower, upper=self.upper)
 
 
 class CountingLane:
@@ -233,43 +216,61 @@ class CountingLane:
 
 
 class _Histogram:
-    """All bins of all columns; most are never touched, and take no memory."""
+    """All bins of all columns. Lanes share them, and take turns at each column."""
 
     def __init__(self, ruler: Ruler) -> None:
-        self._n_bins, self._n_rows, self._one_at_a_time = ruler.n_bins, 0, Lock()
-        # One more bin, for cells that are in none. Short integers stay in caches.
-        shape = (ruler.n_columns, ruler.n_bins + 1)
-        self._counts: npt.NDArray[np.integer[Any]] = np.zeros(shape, dtype=np.int32)
-        self._first = np.full(ruler.n_columns, ruler.n_bins)
-        self._end = np.zeros(ruler.n_columns, dtype=np.int64)
+        self._columns = [_ColumnHistogram(ruler.n_bins) for _ in range(ruler.n_columns)]
+        self._n_bins = ruler.n_bins
 
     def add(self, bins: npt.NDArray[np.int32]) -> None:
-        first, end = bins.min(axis=1, initial=self._n_bins), 1 + bins.max(axis=1, initial=-1)
-        # numpy's loop below holds up other threads anyway.
-        with self._one_at_a_time:
-            self._make_room(bins.shape[1])
-            np.minimum(self._first, first, out=self._first)
-            np.maximum(self._end, end, out=self._end)
-            one, places = self._counts.dtype.type(1), np.empty(bins.shape[1], dtype=np.intp)
-            for counts, found in zip(self._counts, bins, strict=True):
-                # A histogram of the block would be as long as all octaves between its cells.
-                places[:] = found
-                np.add.at(counts, places, one)
+        """Count the bins of some cells, a row for each column."""
+        pairs = list(zip(self._columns, bins, strict=True))
+        busy = [pair for pair in pairs if not pair[0].add(pair[1], waits=False)]
+        for column, found in busy:
+            column.add(found, waits=True)
 
-    def _make_room(self, n_rows: int) -> None:
-        """Take longer integers once shorter ones may be too short."""
-        self._n_rows += n_rows
-        if self._n_rows > _MOST_SHORT and self._counts.dtype == np.int32:
-            self._counts = self._counts.astype(np.int64)
+    def in_use(self, threads: int) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
+        """Return the bins that are not empty, numbered through all columns, and their counts."""
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(_ColumnHistogram.in_use, self._columns))
+        for column, (used, _) in enumerate(found):
+            used += column * self._n_bins
+        bins, counts = zip(*found, strict=True)
+        return np.concatenate(bins), np.concatenate(counts)
+
+
+class _ColumnHistogram:
+    """All bins of one column; most are never touched, and take no memory."""
+
+    def __init__(self, n_bins: int) -> None:
+        self._n_bins, self._n_rows, self._one_at_a_time = n_bins, 0, Lock()
+        # One more bin, for cells that are in none. Short integers stay in caches.
+        self._counts: npt.NDArray[np.integer[Any]] = np.zeros(n_bins + 1, dtype=np.int32)
+
+    def add(self, bins: npt.NDArray[np.int32], *, waits: bool) -> bool:
+        """Count the bins of some cells, and say whether it was done.
+
+        It is not while another lane is at work, unless one `waits`.
+        """
+        if not self._one_at_a_time.acquire(blocking=waits):
+            return False
+        try:
+            self._n_rows += len(bins)
+            if self._n_rows > _MOST_SHORT and self._counts.dtype == np.int32:
+                self._counts = self._counts.astype(np.int64)
+            # A histogram of the block would be as long as all octaves between its cells.
+            add_tally(bins, self._counts)
+        finally:
+            self._one_at_a_time.release()
+        return True
 
     def in_use(self) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
-        """Return the bins that are not empty, numbered through all columns, and their counts."""
-        bins, counts = [], []
-        ends = np.minimum(self._end, self._n_bins)
-        for column, (first, end) in enumerate(zip(self._first, ends, strict=True)):
-            some = self._counts[column, first:end]
-            used = np.flatnonzero(some)
-            counts.append(some[used])
-            used += column * self._n_bins + first
-            bins.append(used)
-        return np.concatenate(bins), np.concatenate(counts)
+        """Return the bins that are not empty, and their counts, which must be those of all rows."""
+        used = np.flatnonzero(self._counts[: self._n_bins] != 0)
+        counts = self._counts[used]
+        if counts.sum(dtype=np.int64) + int(self._counts[-1]) != self._n_rows:
+            raise InexactArithmeticError(
+                "Counts of cells do not add up to the number of rows. Nothing was released. If "
+                "numba is installed, uninstall it, or install another version."
+            )
+        return used, counts

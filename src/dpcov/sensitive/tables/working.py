@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpcov.columns import Column, Units
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
-from dpcov.exact.finite import surely_finite
+from dpcov.exact.scaling import Scaling
 from dpcov.exact.weighing import weight_shares
 from dpcov.sensitive.tables.pieces import Split, split_rows
 from dpcov.sensitive.tables.source import Rows
@@ -26,7 +26,6 @@ __all__ = ["FAR", "Reading", "Weighing", "WorkingSource", "take_apart"]
 
 Array = npt.NDArray[np.float64]
 
-_LOOP_CELLS = 800  # a loop that is worth starting
 # Threads hand over to one another after each of few steps on so many cells.
 _TILE_CELLS = 1 << 17
 FAR = float(np.finfo(np.float64).max)
@@ -139,18 +138,11 @@ class Reading:
         """Read a few rows; say whether there was room for all that must be marked."""
         values = out[:, : self.design.n_values]
         raw = take_apart(block[:, : len(self.design.fields)], self.design)
-        if raw.dtype == np.float64 and raw.flags.c_contiguous and values.flags.c_contiguous:
-            self._scale_rows(raw, values)
-        else:
-            # In an array laid out as the block is, which is faster than in a part of a wider one.
-            cells = np.maximum(raw, self.lower, dtype=np.float64, casting="unsafe")
-            np.minimum(cells, self.upper, out=cells)
-            cells -= self.center
-            np.divide(cells, self.scale, out=values)
+        is_complete = self._scaling.write(raw, values)
         if not self._stays_finite:
             # A cell that is there and leaves the floats is far away, and not missing.
             np.clip(values, -FAR, FAR, out=values)
-        there = None if surely_finite(raw) else np.isfinite(raw)
+        there = None if is_complete else np.isfinite(raw)
         if there is not None and there.all():
             there = None
         marks = self.design.n_gaps > 0 and out.shape[1] > self.design.n_values
@@ -173,32 +165,9 @@ class Reading:
             out *= np.sqrt(weight_shares(block[:, -1], self.weighing.bound))[:, None]
         return True
 
-    def _scale_rows(self, raw: Array, out: Array) -> None:
-        """Limit, center and scale whole rows: several side by side, as one long row."""
-        length = self._side_by_side[0].size
-        together = len(raw) * raw.shape[1] // length * length
-        for cells, target, repeated in (
-            (raw.reshape(-1)[:together], out.reshape(-1)[:together], True),
-            (raw.reshape(-1)[together:], out.reshape(-1)[together:], False),
-        ):
-            facts = self._side_by_side if repeated else self._facts
-            shape = (-1, facts[0].size)
-            lower, upper, center, scale = facts
-            found = target.reshape(shape)
-            np.maximum(cells.reshape(shape), lower, out=found)
-            np.minimum(found, upper, out=found)
-            np.subtract(found, center, out=found)
-            np.divide(found, scale, out=found)
-
-    @property
-    def _facts(self) -> tuple[Array, Array, Array, Array]:
-        return self.lower, self.upper, self.center, self.scale
-
     @cached_property
-    def _side_by_side(self) -> tuple[Array, ...]:
-        """The facts of all values, again and again: loops over a few columns are slow."""
-        times = max(1, _LOOP_CELLS // len(self.center))
-        return tuple(np.tile(fact, times) for fact in self._facts)
+    def _scaling(self) -> Scaling:
+        return Scaling(lower=self.lower, upper=self.upper, center=self.center, scale=self.scale)
 
     @cached_property
     def _stays_finite(self) -> bool:

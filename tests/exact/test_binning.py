@@ -1,0 +1,90 @@
+"""Cells to bins: the same bins either way."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpcov.exact import binning
+from dpcov.exact.binning import Binning
+from dpcov.exact.compiled import Loop
+from dpcov.exact.ruler import Ruler
+from exact.loops import all_compiled, none_compiled
+from wiring.planting import plant
+
+RULER = Ruler(np.array([0.0, 10.0, -3.0]), np.array([40, 40, 7]), 6)
+LOWER, UPPER = np.array([-np.inf, 10.0, -100.0]), np.array([np.inf, np.inf, 100.0])
+EDGES = [0.0, -0.0, 5e-324, -5e-324, 2.0**-40, 2.0**40, -(2.0**40), 1.0, np.nextafter(1.0, 0)]
+OUTSIDE = [np.nan, np.inf, -np.inf, 1.8e308, -1e308, 10.0, -3.0, 125.0, 300.0]
+CELLS = st.one_of(st.floats(), st.sampled_from([*EDGES, *OUTSIDE]))
+ROWS = hnp.arrays(float, st.tuples(st.integers(0, 8), st.just(3)), elements=CELLS)
+# More rows than are turned at a time.
+MANY = np.random.default_rng(0).choice([*EDGES, *OUTSIDE, 0.3, -70.0], size=(600, 3))
+
+
+def found(rows, way):
+    out = np.full((3, len(rows)), -1, dtype=np.int32)
+    with way():
+        finite = Binning(RULER, lower=LOWER, upper=UPPER).find(rows, np.empty(rows.size), out)
+    return finite, out
+
+
+def one_by_one(rows):
+    """Return the bins of cells by the ruler's public way to them."""
+    bins = np.full((3, len(rows)), RULER.n_bins, dtype=np.int32)
+    for row, cells in enumerate(rows):
+        for column in np.flatnonzero(np.isfinite(cells)):
+            cell = np.clip(cells[column], LOWER[column], UPPER[column])
+            bins[column, row] = RULER.index(np.array([cell]), np.array([column]))[0]
+    return bins
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize("way", [none_compiled, all_compiled])
+@pytest.mark.parametrize("layout", ["C", "F"])
+@given(ROWS)
+def test_each_cell_is_in_its_own_bin(way, layout, rows):
+    finite, bins = found(np.asarray(rows, order=layout), way)
+    assert np.array_equal(bins, one_by_one(rows))
+    assert finite == np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize("way", [none_compiled, all_compiled])
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_so_it_is_in_many_rows_that_nobody_may_write(way, layout):
+    rows = np.asarray(MANY, order=layout)
+    rows.flags.writeable = False
+    assert np.array_equal(found(rows, way)[1], one_by_one(MANY))
+
+
+def test_other_layouts_and_types_take_the_other_way():
+    rows = np.random.default_rng(0).integers(-9, 99, (40, 3)).astype(float)
+    expected = one_by_one(rows)
+    for other in (rows.astype(np.int16), np.repeat(rows, 2, axis=1)[:, ::2], rows.astype(">f8")):
+        assert np.array_equal(found(other, all_compiled)[1], expected)
+
+
+BUGS = [
+    ("_write_bin", "cell >= lower", "cell > -lower"),
+    ("_write_bin", "inside <= upper", "inside <= 2 * upper"),
+    ("_write_bin", "inside - origin", "inside"),
+    ("_write_bin", "sign = leading >> 63", "sign = np.int64(0)"),
+    ("_write_bin", "(key - 1)", "key"),
+    ("_write_bin", "max(size, 0)", "size"),
+    ("_write_bin", ", half)", ", half + 1)"),
+    ("_write_bin", "if np.isfinite(cell)", "if not np.isnan(cell)"),
+    ("_write_by_rows", "finite &=", "finite |="),
+    ("_write_by_rows", "out[column, top + row]", "out[column, row]"),
+    ("_write_by_rows", "rows.shape[0] - top", "rows.shape[0] - top - 1"),
+]
+
+
+@pytest.mark.parametrize(("where", "right", "wrong"), BUGS)
+def test_planted_bugs_are_noticed(monkeypatch, where, right, wrong):
+    plant(monkeypatch, f"exact.binning:{where}", right, wrong)
+    broken = Loop(binning._write_by_rows, 1)
+    monkeypatch.setattr(binning, "_by_rows", lambda: broken)
+    out = np.full((3, len(MANY)), -1, dtype=np.int32)
+    finite = Binning(RULER, lower=LOWER, upper=UPPER).find(MANY, np.empty(MANY.size), out)
+    assert finite or not np.array_equal(out, one_by_one(MANY))
