@@ -65,7 +65,7 @@ def grid_table() -> Table:
     """Return how the grid gets coarser with n, and what that does to variances."""
     table = Table(
         f"How the grid gets coarser: {_WIDE:,} standard normal columns, row norm {_NORM:.0f}",
-        ("bits", "rows, at most", "a variance is too small by", "its standard error at that n"),
+        ("bits", "rows, at most", "a variance is off by", "its standard error at that n"),
     )
     rows = normal_rows(2000, _WIDE)
     whole, square = np.empty_like(rows), float(np.square(rows).mean())
@@ -74,6 +74,6 @@ def grid_table() -> Table:
         grid = Grid(row_norm=_NORM, bits=bits, constant=1 << (bits - 2))
         most = (1 << MAX_SUM_BITS) // grid.largest_product
         quantize_rows(rows, grid, Missing.REFUSE, whole)
-        lost = square - float(np.square(whole).mean()) * grid.step**2
-        table.rows.append((str(bits), f"{most:,}", f"{lost:.1e}", f"{(2 / most) ** 0.5:.1e}"))
+        off = abs(float(np.square(whole).mean()) * grid.step**2 - square)
+        table.rows.append((str(bits), f"{most:,}", f"{off:.1e}", f"{(2 / most) ** 0.5:.1e}"))
     return table

@@ -117,21 +117,21 @@ BUGS = {
         LESS,
     ),
     "missing cells in a bin": (
-        "sensitive.sums.cell_counts:CellKernel.find_bins",
-        "= self.ruler.n_bins",
-        "= self.ruler.half",
+        "exact.binning:Binning._find_in_steps",
+        "= ruler.n_bins",
+        "= ruler.half",
         LESS,
     ),
     "missing cells in two bins": (
-        "sensitive.sums.cell_counts:_Histogram.in_use",
-        "bins, counts = [], []",
-        "bins, counts = [], []\n"
-        "    self._counts[:, [0, -2]] += self._counts[:, -1:]\n"
-        "    self._first[:], self._end[:] = 0, self._n_bins",
+        "sensitive.sums.cell_counts:_ColumnHistogram.in_use",
+        "    used = ",
+        "    self._counts[[0, -2]] += self._counts[-1]\n"
+        "    self._n_rows += 2 * int(self._counts[-1])\n"
+        "    used = ",
         {},
     ),
     "bins that depend on the cells": (
-        "sensitive.sums.cell_counts:CellKernel.find_bins",
+        "exact.binning:Binning._find_in_steps",
         "        if origin.any():\n",
         "        origin = np.median(np.where(np.isfinite(rows), rows, 0), axis=0).reshape(shape)\n"
         "        if True:\n",
@@ -139,8 +139,8 @@ BUGS = {
     ),
     "means of cells without a limit": (
         LEARNING + "steps:_limited",
-        "np.clip(apart / limit[columns], -1.0, 1.0)",
-        "np.clip(apart / limit[columns], -3.0, 3.0)",
+        "np.clip(cells, -1.0, 1.0, out=cells)",
+        "np.clip(cells, -3.0, 3.0, out=cells)",
         {},
     ),
     "limits that look at the cells": (

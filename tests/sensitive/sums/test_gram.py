@@ -343,7 +343,7 @@ def test_the_products_with_the_constant_are_sums_of_cells():
     grid = Grid(row_norm=1.0, bits=10, constant=300)
     rows = np.random.default_rng(0).uniform(-0.5, 0.5, size=(700, 3))
     gram = Gram.from_rows(rows, grid=grid)
-    whole = np.trunc(rows * 1024).astype(np.int64)
+    whole = np.rint(rows * 1024).astype(np.int64)
     assert gram.n_columns == 3
     assert np.array_equal(gram.sums[:3, 3], 300 * whole.sum(axis=0))
     assert gram.sums[3, 3] == 700 * 300**2

@@ -77,9 +77,26 @@ def test_wide_rows_near_the_exactness_limit_do_not_depend_on_their_place():
         assert (quantize(rows[start : start + 1]) == whole[start : start + 1]).all()
 
 
-def test_short_rows_are_truncated_and_nothing_else():
+def test_short_rows_are_rounded_and_nothing_else():
     rows = np.random.default_rng(1).uniform(-0.3, 0.3, size=(50, 5))
-    assert (quantize(rows) == np.trunc(rows * 2**20)).all()
+    assert (quantize(rows) == np.rint(rows * 2**20)).all()
+
+
+def test_a_coarse_grid_does_not_make_variances_too_small():
+    rows = np.random.default_rng(4).normal(size=(200_000, 2))
+    grid = Grid(row_norm=16.0, bits=8)
+    lost = np.square(rows).mean() - np.square(quantize(rows, grid)).mean() * grid.step**2
+    assert abs(lost) < 0.01 * grid.step  # truncated cells lose 0.8 steps
+
+
+@pytest.mark.claim("P2")
+@pytest.mark.parametrize("bits", [1, 4, 12, 20])
+def test_rows_that_rounding_would_make_too_long_are_short(bits):
+    directions = np.random.default_rng(bits).normal(size=(2_000, 3))
+    rows = directions / np.linalg.norm(directions, axis=1)[:, None]
+    rounded = np.rint(rows * 2**bits)
+    assert max(integer_norms(rounded)) > 4**bits
+    assert max(integer_norms(quantize(rows, Grid(row_norm=1.0, bits=bits)))) <= 4**bits
 
 
 def test_long_rows_keep_their_direction():

@@ -31,15 +31,15 @@ def quantize_rows(
     Notes
     -----
     Claim P2. Every row of `out` is a vector of integers with squared norm ≤ 4^bits, and
-    a function of its own row of `rows` alone. Products and truncations act cell by cell
-    and are correctly rounded. The squared norm is a sum of squared integers: it is exact,
-    hence the same in any order of summation, when it is below 2^53, and is seen to be
-    ≥ 2^53 in any order when it is not; the norms of those rows are summed in integers.
+    a function of its own row of `rows` alone. Products and roundings act cell by cell. The
+    squared norm is a sum of squared integers: it is exact, hence the same in any order of
+    summation, when it is below 2^53, and is seen to be ≥ 2^53 in any order when it is not;
+    the norms of those rows are summed in integers.
     """
     # Overflow and underflow are meant, and a warning about them would be about the data.
     with np.errstate(all="ignore"):
         np.multiply(rows, 1.0 / grid.step, out=out, dtype=np.float64, casting="unsafe")
-        np.trunc(out, out=out)
+        np.rint(out, out=out)
         squared = _squared_norms(out)
         if squared.max(initial=0.0) <= grid.squared_norm:
             return
@@ -115,7 +115,7 @@ def _quantize_hard_rows(
     have a norm of 0 in the answer.
     """
     cells = _finite_cells(rows, missing)
-    whole = np.trunc(cells * (1.0 / grid.step))
+    whole = np.rint(cells * (1.0 / grid.step))
     squared = _squared_norms(whole)
     far = np.flatnonzero(~(squared < _EXACT))
     if len(far):
