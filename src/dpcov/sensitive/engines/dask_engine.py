@@ -18,7 +18,7 @@ from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.kernel import Kernel
 from dpcov.sensitive.tables import Rows
 from dpcov.sensitive.tables.key_order import KeyOrder
-from dpcov.sensitive.tables.pieces import Piece, split_rows
+from dpcov.sensitive.tables.pieces import Parts, Piece, split_rows, tapering
 from dpcov.sensitive.workers.carried import Carried
 from dpcov.sensitive.workers.schedulers import Scheduler
 from dpcov.sensitive.workers.tasks import make_tasks
@@ -28,6 +28,7 @@ __all__ = ["DaskEngine"]
 S = TypeVar("S")
 
 _PIECES_A_CORE = 4  # so that a slow one, or one that is run again, does not hold up all
+_STEPS_A_CORE = 16  # the last ones are so short that workers end at about the same time
 _KEYS_AT_A_TIME = 1 << 16
 
 
@@ -42,7 +43,7 @@ class DaskEngine:
         Is told how many rows are done.
     parts : int, optional
         How many pieces to make of tables that can be cut anywhere; by default four for each
-        core, but none shorter than a block.
+        core, or some more that grow shorter, but none shorter than a block.
 
     Notes
     -----
@@ -91,11 +92,14 @@ class DaskEngine:
         sums: S = total.sums.finish(n_rows) if isinstance(total.sums, PairedSums) else total.sums
         return sums
 
-    def _count(self, source: Rows, kernel: Kernel[Any]) -> int:
+    def _count(self, source: Rows, kernel: Kernel[Any]) -> Parts:
         if self._parts is not None:
             return self._parts
-        blocks = -(-(source.n_rows or 0) // kernel.block_rows)
-        return max(1, min(_PIECES_A_CORE * self._scheduler.cores, blocks))
+        blocks = max(1, -(-(source.n_rows or 0) // kernel.block_rows))
+        cores = self._scheduler.cores
+        if self._scheduler.is_in_order:
+            return tapering(min(_STEPS_A_CORE * cores, blocks), cores)
+        return min(_PIECES_A_CORE * cores, blocks)
 
 
 def sum_piece(

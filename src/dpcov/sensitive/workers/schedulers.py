@@ -50,9 +50,12 @@ class Scheduler(ABC):
     ----------
     cores : int
         How many tasks run at a time.
+    is_in_order : bool
+        Whether they begin in the order in which they are given.
     """
 
     cores: int
+    is_in_order = False
 
     def each(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
         """Yield the values of the tasks in their order, or raise what one refused."""
@@ -172,6 +175,8 @@ class ClientScheduler(Scheduler):
 
     A task whose worker dies is run again by another, and so are those whose sums died with it.
     """
+
+    is_in_order = True
 
     def __init__(self, client: Any) -> None:
         import_dask()
