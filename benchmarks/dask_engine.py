@@ -23,14 +23,29 @@ __all__ = ["tables"]
 _COLUMNS = 200
 _ROWS_A_FILE, _FILES = 50_000, 12
 _ROUNDS = 3
+_TIMES = (1, 4)  # how often the files are in a folder: a longer table, of which less is fixed
 
 
 def tables() -> Iterator[Table]:
     """Yield the tables of this benchmark."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name, "1")
+        folder.mkdir()
         _write(folder)
-        yield _table(folder)
+        for times in _TIMES:
+            yield _table(_repeat(folder, times), times)
+
+
+def _repeat(folder: Path, times: int) -> Path:
+    """Return a folder in which each file is so many times, by links."""
+    if times == 1:
+        return folder
+    more = folder.with_name(str(times))
+    more.mkdir()
+    for path in folder.iterdir():
+        for number in range(times):
+            os.link(path, more / f"{path.stem}-{number}.parquet")
+    return more
 
 
 def _write(folder: Path) -> None:
@@ -44,11 +59,11 @@ def _write(folder: Path) -> None:
         pq.write_table(table, folder / f"part-{index:02}.parquet", row_group_size=25_000)
 
 
-def _table(folder: Path) -> Table:
+def _table(folder: Path, times: int) -> Table:
     from dask import dataframe
     from distributed import Client, LocalCluster
 
-    n_rows = _ROWS_A_FILE * _FILES
+    n_rows = _ROWS_A_FILE * _FILES * times
     load = os.getloadavg()[0]
     best: dict[int, tuple[float, float]] = {}
     clusters = {
@@ -73,7 +88,8 @@ def _table(folder: Path) -> Table:
         for cluster in clusters.values():
             cluster.close()
     table = Table(
-        f"A release from Parquet files on Dask's workers, {n_rows:,} × {_COLUMNS} (load before: "
+        f"A release from Parquet files on Dask's workers, {n_rows:,} × {_COLUMNS}, in "
+        f"{_FILES * times} files{', each there several times' if times > 1 else ''} (load before: "
         f"{load:.1f} on {os.cpu_count()} cores; without Dask {serial:.1f} s; by two processes "
         f"through dask.dataframe {frames:.1f} s)",
         ("processes", "seconds", "rows/s", "CPU seconds", "rows/s against one", "goal"),

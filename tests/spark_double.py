@@ -1,4 +1,4 @@
-"""A stand-in for a Spark frame: partitions of Arrow batches, and tasks that are pickled and run.
+"""A stand-in for Spark: partitions of Arrow batches, and tasks that are pickled and run.
 
 It does what Spark does with them: sends them as bytes, runs some twice, and returns what comes in
 any order. Real sessions are in the tests that ask for DPCOV_TEST_SPARK=1.
@@ -113,4 +113,21 @@ class DataFrame:
         return replace(self, partitions=tuple(map(change, self.partitions)))
 
 
-DataFrame.__module__ = "pyspark.sql.double"
+@dataclass(frozen=True)
+class SparkSession:
+    """A session whose executors are this process; `conf` is what it says of itself."""
+
+    conf: dict = field(default_factory=dict)
+    log: Log = field(default_factory=Log)
+    sparkContext: object = field(  # noqa: N815
+        default_factory=lambda: types.SimpleNamespace(defaultParallelism=2)
+    )
+
+    def range(self, start, end, step, numPartitions):
+        """Return a frame of numbers."""
+        cut = [start + (end - start) * part // numPartitions for part in range(numPartitions + 1)]
+        tables = (pa.table({"id": pa.array(range(a, b), pa.int64())}) for a, b in pairwise(cut))
+        return DataFrame(tuple(tables), self.conf, self.log)
+
+
+DataFrame.__module__ = SparkSession.__module__ = "pyspark.sql.double"

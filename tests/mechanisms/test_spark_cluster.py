@@ -21,6 +21,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import InputError
+from dpcov.sensitive.engines import spark_engine
 from dpcov.sensitive.workers.carried import Carried
 from either import release
 
@@ -124,6 +125,20 @@ def session(workers, folders):
 
 
 @pytest.fixture(scope="module")
+def folders_of(tmp_path_factory):
+    """Return a folder of files for each table."""
+
+    def write(table):
+        folder = tmp_path_factory.mktemp("survey")
+        for place in range(0, N_ROWS, 2000):
+            path = folder / f"{place:05}.parquet"
+            pq.write_table(table.slice(place, 2000), path, row_group_size=400)
+        return folder
+
+    return {id(table): write(table) for table in (NUMBERS, TABLE)}
+
+
+@pytest.fixture(scope="module")
 def frames(session, tmp_path_factory):
     """Return a frame of files for each table: in ten partitions, in the order of the rows."""
 
@@ -151,6 +166,17 @@ def test_two_workers_give_the_bytes_of_the_table_in_memory(case, frames, tmp_pat
     # Which rows of a unit are the first depends on the order in which Spark lists the files.
     there = frame.toArrow()
     assert contents(made, tmp_path) == contents(release(there, **BUDGET, **options), tmp_path)
+
+
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("case", CASES)
+def test_files_that_two_workers_read_give_the_same_bytes(
+    case, session, folders_of, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(spark_engine, "choose_parts", lambda *_, **__: [3, 2, 1, 1])
+    table, options = CASES[case]
+    made = release(folders_of[id(table)], engine=session, **BUDGET, **options)
+    assert contents(made, tmp_path) == contents(release(table, **BUDGET, **options), tmp_path)
 
 
 def executors(workers):
@@ -195,9 +221,45 @@ def test_an_executor_that_is_killed_changes_nothing(case, frames, workers, tmp_p
     assert contents(made, tmp_path) == contents(release(table, **BUDGET, **options), tmp_path)
 
 
+@pytest.mark.claim("P7")
+def test_an_executor_that_is_killed_while_it_reads_files_changes_nothing(
+    session, folders_of, workers, tmp_path, monkeypatch
+):
+    class Slow(spark_engine.SumPieces):
+        def __call__(self, place, batches):
+            import time
+
+            time.sleep(2.0)
+            return super().__call__(place, batches)
+
+    monkeypatch.setattr(spark_engine, "choose_parts", lambda *_, **__: [3, 2, 1, 1])
+    monkeypatch.setattr(spark_engine, "SumPieces", Slow)
+    killed = []
+
+    def kill():
+        found = executors(workers)
+        killed.append(found[0].pid)
+        found[0].kill()
+
+    later = threading.Timer(4.0, kill)
+    later.start()
+    try:
+        made = release(folders_of[id(NUMBERS)], engine=session, **BUDGET)
+    finally:
+        later.cancel()
+    assert killed
+    assert contents(made, tmp_path) == contents(release(NUMBERS, **BUDGET), tmp_path)
+
+
 @pytest.mark.claim("P34")
-def test_no_sum_is_on_any_disk_of_spark_in_the_clear(frames, session, folders, workers):
-    release(frames[id(NUMBERS)], **BUDGET)
+@pytest.mark.parametrize("kind", ["frame", "files"])
+def test_no_sum_is_on_any_disk_of_spark_in_the_clear(
+    kind, frames, folders_of, session, folders, workers
+):
+    if kind == "frame":
+        release(frames[id(NUMBERS)], **BUDGET)
+    else:
+        release(folders_of[id(NUMBERS)], engine=session, **BUDGET)
     name = Carried.__name__.encode()
     assert name in bytes(ForkingPickler.dumps(Carried(1))), "a pickle names what is in it"
     files = [

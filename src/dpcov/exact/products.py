@@ -59,6 +59,7 @@ class CheckedProducts:
         self._sums, self._pool = sums, pool
         self._digits = np.finfo(floats).nmant + 1
         self._buffer = np.empty(max(panel.size for _, panel in sums.panels()), dtype=floats)
+        self._integers = np.empty(0, dtype=sums.dtype)
         if probe is None:
             entropy = os.urandom(sums.dtype.itemsize * sums.size)
             probe = np.frombuffer(entropy, dtype=sums.dtype)
@@ -100,11 +101,21 @@ class CheckedProducts:
         self, product: Floats, panel: Integers, probe: Integers, image: Integers
     ) -> bool:
         def check_and_add(part: slice) -> bool:
-            integers = product[part].astype(panel.dtype)
+            integers = self._as_integers(product[part])
             panel[part] += integers
             return np.array_equal(np.einsum("ij,j->i", integers, probe), image[part])
 
         return all(self.over_rows(check_and_add, panel.shape))
+
+    def _as_integers(self, product: Floats) -> Integers:
+        """Return a product in integers; one thread alone uses the same memory for all of them."""
+        if self._pool is not None:
+            return product.astype(self._sums.dtype)
+        if self._integers.size < product.size:
+            self._integers = np.empty(product.size, dtype=self._sums.dtype)
+        integers = self._integers[: product.size].reshape(product.shape)
+        np.copyto(integers, product, casting="unsafe")
+        return integers
 
 
 def _multiply(columns: Floats, product: Floats) -> None:

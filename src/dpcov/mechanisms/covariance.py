@@ -114,9 +114,10 @@ def release(
     csv : mapping, optional
         How a CSV file is written: ``{"delimiter": ";", "decimal": ","}``. By default with commas
         between cells, and points in numbers.
-    engine : {"dask", "spark", "driver"} or distributed.Client, optional
+    engine : {"dask", "spark", "driver"}, distributed.Client or SparkSession, optional
         Read and add up the rows on the workers of this client; ``"dask"`` takes the cluster
-        that this process is connected to, or else Dask's threads in it. The noise is drawn
+        that this process is connected to, or else Dask's threads in it. The executors of a Spark
+        session read Parquet and .npy files that all of them see. The noise is drawn
         here, once, and the same seed gives the same bytes. A Dask collection uses Dask anyway,
         and a Spark data frame Spark's executors, unless ``"driver"`` brings its rows here.
         See docs/dask.md and docs/spark.md.

@@ -41,6 +41,7 @@ from dpcov.sensitive.tables import RowSource, home_of, open_table
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.tables.spool import readable
+from dpcov.sensitive.workers.executors import Executors
 from dpcov.sensitive.workers.schedulers import Workers, choose_workers
 
 __all__ = [
@@ -205,7 +206,10 @@ class Request:
 
     def for_table(self, table: Any) -> Request:
         """Return the request with who reads this table: where it is at home, if nobody is asked."""
-        return replace(self, workers=choose_workers(self.engine, home_of(table)))
+        workers = choose_workers(self.engine, home_of(table))
+        if isinstance(workers, Executors):
+            workers.check_units(self.promise.privacy_unit)
+        return replace(self, workers=workers)
 
     def is_spent(self) -> bool:
         """Whether noise was drawn, so that a failure may have cost something."""

@@ -163,3 +163,20 @@ def test_dask_without_a_cluster_is_the_threads_of_this_process():
 def test_another_engine_is_refused(wish, said):
     with pytest.raises(ParameterError, match=f"'dask' or a distributed.Client, .*; {said}"):
         choose_workers(wish)
+
+
+def test_workers_that_begin_in_order_get_pieces_that_grow_shorter(monkeypatch):
+    scheduler = ThreadScheduler()
+    scheduler.cores, scheduler.is_in_order = 2, True
+    made = []
+
+    def spy(name, function, arguments):
+        made.extend(piece.n_rows for piece, *_ in arguments)
+        return make_tasks(name, function, arguments)
+
+    monkeypatch.setattr(dask_engine, "make_tasks", spy)
+    monkeypatch.setattr(GramKernel, "block_rows", 2)
+    DaskEngine(scheduler).run("sums", open_table(ROWS), KERNEL)
+    assert sum(made) == 101
+    assert made[0] > 20 > 5 > made[-1]
+    assert len(made) < 16

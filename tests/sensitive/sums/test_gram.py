@@ -139,6 +139,19 @@ def test_other_rows_in_a_later_slice_are_noticed(monkeypatch, planted):
 
 
 @pytest.mark.claim("P7")
+@pytest.mark.parametrize("heard", [0.0, 1.0])
+def test_a_block_that_is_multiplied_in_parts_has_the_same_sums(monkeypatch, heard):
+    rows = np.random.default_rng(1).normal(size=(100, 4))
+    rows[:, 3] = 0.0
+    rows[70, 3] = heard
+    rule = {"n_columns": 4, "grid": GRID, "quiet": slice(3, 4), "threads": 1}
+    whole = Gram.from_blocks([rows], **rule)
+    monkeypatch.setattr(module, "_PANEL_BYTES", 8 * 4 * 7)
+    monkeypatch.setattr(module, "_ROWS_A_COLUMN", 1)
+    assert Gram.from_blocks([rows], **rule) == whole
+
+
+@pytest.mark.claim("P7")
 @pytest.mark.parametrize("columns", [0, 1500])
 def test_lanes_and_one_product_on_all_threads_are_the_same(monkeypatch, columns):
     rows = np.random.default_rng(1).normal(size=(3000, 6))

@@ -7,7 +7,7 @@ import pytest
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import blocks
-from dpcov.sensitive.tables.blocks import read_ahead
+from dpcov.sensitive.tables.blocks import cut_blocks, read_ahead
 
 
 def numbered(count, read):
@@ -49,3 +49,28 @@ def test_whoever_stops_early_does_not_wait_for_what_was_asked_for():
     ahead.close()
     assert len(read) < 1_000_000
     assert not [each for each in set(threading.enumerate()) - before if "ThreadPool" in each.name]
+
+
+def columns(count, size):
+    return ([np.full(size, float(number))] for number in range(count))
+
+
+def test_a_block_that_somebody_holds_is_not_written_again():
+    held = list(cut_blocks(columns(6, 4), n_columns=1, size=4))
+    assert [block[0, 0] for block in held] == list(range(6))
+
+
+def test_a_part_of_a_block_that_somebody_holds_is_not_written_again():
+    held = [block[2:, :][::-1] for block in cut_blocks(columns(6, 4), n_columns=1, size=4)]
+    assert [part[0, 0] for part in held] == list(range(6))
+
+
+def test_the_memory_of_blocks_that_nobody_holds_is_used_again():
+    places = {block.ctypes.data for block in cut_blocks(columns(40, 4), n_columns=1, size=4)}
+    assert len(places) <= 2
+
+
+def test_what_is_read_ahead_is_not_written_again(monkeypatch):
+    monkeypatch.setattr(blocks, "allowed_threads", lambda: 2)
+    ahead = read_ahead(cut_blocks(columns(40, 4), n_columns=1, size=4))
+    assert [block[0, 0] for block in ahead] == list(range(40))

@@ -18,7 +18,7 @@ from designs import numbers
 from dpcov.columns import Column
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.pieces import even_runs, split_rows
+from dpcov.sensitive.tables.pieces import cut_range, cut_runs, split_rows, tapering
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
@@ -144,7 +144,7 @@ lengths = st.lists(st.integers(0, 50), min_size=1, max_size=20)
 
 @given(lengths, st.integers(1, 8))
 def test_runs_cover_all_lengths_in_order(sizes, parts):
-    runs = even_runs(sizes, parts)
+    runs = cut_runs(sizes, parts)
     assert [place for run in runs for place in range(run.start, run.stop)] == list(
         range(len(sizes))
     )
@@ -154,10 +154,43 @@ def test_runs_cover_all_lengths_in_order(sizes, parts):
 @example([0, 0, 0], 2)
 @given(lengths, st.integers(1, 8))
 def test_there_are_no_more_runs_than_asked_for(sizes, parts):
-    assert 1 <= len(even_runs(sizes, parts)) <= parts
+    assert 1 <= len(cut_runs(sizes, parts)) <= parts
 
 
 @given(lengths, st.integers(1, 8))
 def test_no_run_is_much_longer_than_the_others(sizes, parts):
-    longest = max(sum(sizes[run]) for run in even_runs(sizes, parts))
+    longest = max(sum(sizes[run]) for run in cut_runs(sizes, parts))
     assert longest <= sum(sizes) / parts + max(sizes)
+
+
+shares = st.lists(st.integers(1, 9), min_size=1, max_size=8)
+
+
+@given(lengths, shares)
+def test_runs_of_stated_lengths_cover_all_in_order(sizes, parts):
+    runs = cut_runs(sizes, parts)
+    places = [place for run in runs for place in range(run.start, run.stop)]
+    assert places == list(range(len(sizes)))
+    assert 1 <= len(runs) <= len(parts)
+
+
+@given(lengths, shares)
+def test_no_run_is_longer_than_stated_by_more_than_one_length(sizes, parts):
+    longest = max(sum(sizes[run]) for run in cut_runs(sizes, parts))
+    assert longest <= sum(sizes) * max(parts) / sum(parts) + max(sizes)
+
+
+@given(st.integers(0, 200), shares)
+def test_slices_cover_all_rows_in_order_and_none_is_empty(length, parts):
+    cut = cut_range(length, parts)
+    assert [row for each in cut for row in range(each.start, each.stop)] == list(range(length))
+    assert all(each.start < each.stop for each in cut)
+
+
+@given(st.integers(1, 500), st.integers(1, 20))
+def test_pieces_grow_shorter_and_the_last_are_the_shortest(length, cores):
+    lengths = tapering(length, cores)
+    assert sum(lengths) == length
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[-1] == 1
+    assert lengths[0] <= max(1, length / (2 * cores))

@@ -8,17 +8,16 @@ where our own kernel runs.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any, TypeVar
 
 from dpcov.errors import InputError
 from dpcov.progress import Tell
-from dpcov.sensitive.engines.paired import PairedSums, Pairing, pairing_of, sum_rows
+from dpcov.sensitive.engines.paired import PairedSums, pairing_of
+from dpcov.sensitive.engines.piecewise import choose_parts, starts_of, sum_piece
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.kernel import Kernel
 from dpcov.sensitive.tables import Rows
-from dpcov.sensitive.tables.key_order import KeyOrder
-from dpcov.sensitive.tables.pieces import Piece, split_rows
+from dpcov.sensitive.tables.pieces import Parts, split_rows
 from dpcov.sensitive.workers.carried import Carried
 from dpcov.sensitive.workers.schedulers import Scheduler
 from dpcov.sensitive.workers.tasks import make_tasks
@@ -26,9 +25,6 @@ from dpcov.sensitive.workers.tasks import make_tasks
 __all__ = ["DaskEngine"]
 
 S = TypeVar("S")
-
-_PIECES_A_CORE = 4  # so that a slow one, or one that is run again, does not hold up all
-_KEYS_AT_A_TIME = 1 << 16
 
 
 class DaskEngine:
@@ -41,8 +37,7 @@ class DaskEngine:
     tell : callable, optional
         Is told how many rows are done.
     parts : int, optional
-        How many pieces to make of tables that can be cut anywhere; by default four for each
-        core, but none shorter than a block.
+        How many pieces to make of tables that can be cut anywhere; by default see `choose_parts`.
 
     Notes
     -----
@@ -62,14 +57,12 @@ class DaskEngine:
             return SerialEngine(self._tell).run(name, source, kernel)
         lengths = [piece.n_rows for piece in split.pieces]
         pairing = pairing_of(split, kernel)
-        # In rows that count, which are those that are paired.
-        starts = accumulate(lengths, initial=0)
         tasks = make_tasks(
             name,
             sum_piece,
             [
                 (replace(piece, delayed=None), piece.delayed, kernel, pairing, start)
-                for piece, start in zip(split.pieces, starts, strict=False)
+                for piece, start in zip(split.pieces, starts_of(split.pieces), strict=False)
             ],
         )
         done, n_rows = 0, sum(lengths)
@@ -91,22 +84,8 @@ class DaskEngine:
         sums: S = total.sums.finish(n_rows) if isinstance(total.sums, PairedSums) else total.sums
         return sums
 
-    def _count(self, source: Rows, kernel: Kernel[Any]) -> int:
+    def _count(self, source: Rows, kernel: Kernel[Any]) -> Parts:
         if self._parts is not None:
             return self._parts
-        blocks = -(-(source.n_rows or 0) // kernel.block_rows)
-        return max(1, min(_PIECES_A_CORE * self._scheduler.cores, blocks))
-
-
-def sum_piece(
-    piece: Piece, computed: Any, kernel: Kernel[Any], pairing: Pairing | None = None, start: int = 0
-) -> Carried:
-    """Read a piece and add it up; its rows begin at `start` among all that count."""
-    source = piece.open(computed)
-    order = None
-    if piece.has_units:
-        order = KeyOrder.of(source.unit_keys(_KEYS_AT_A_TIME), piece.start)
-    rows: Rows = source
-    for layer in piece.layers:
-        rows = layer(rows)
-    return Carried(sum_rows(rows, kernel, start=start, pairing=pairing), order)
+        scheduler = self._scheduler
+        return choose_parts(source, kernel, scheduler.cores, is_in_order=scheduler.is_in_order)

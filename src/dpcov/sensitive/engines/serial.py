@@ -63,7 +63,7 @@ def choose_engine(workers: Workers | None, tell: Tell | None) -> Engine:
     if isinstance(workers, Executors):
         from dpcov.sensitive.engines.spark_engine import SparkEngine
 
-        return SparkEngine(tell)
+        return SparkEngine(workers, tell)
     from dpcov.sensitive.engines.dask_engine import DaskEngine
 
     return DaskEngine(workers, tell)

@@ -35,6 +35,8 @@ _MIN_BLOCK_ROWS = 1024
 # Each lane has sums of its own; with more columns all threads multiply one block.
 _MOST_COLUMNS_IN_LANES = 1500
 _TILE_CELLS = 1 << 16  # what is quantized at a time stays in a cache
+# What is multiplied at a time stays in a larger one, if adding up the product is little beside it.
+_PANEL_BYTES, _ROWS_A_COLUMN = 2 << 20, 8
 
 
 class Gram(Sealed):
@@ -249,6 +251,12 @@ class _Lane:
 
     def add(self, block: npt.NDArray[Any]) -> None:
         """Add the products of the rows of a block."""
+        size = self._rule.size
+        step = max(_ROWS_A_COLUMN * size, _PANEL_BYTES // (8 * size))
+        for start in range(0, len(block), step):
+            self._add(block[start : start + step])
+
+    def _add(self, block: npt.NDArray[Any]) -> None:
         quiet = self._rule.quiet
         comes_without = block.shape[1] < quiet.stop
         if comes_without and not self._is_in[quiet].any():

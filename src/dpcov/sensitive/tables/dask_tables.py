@@ -37,7 +37,7 @@ from dpcov.sensitive.tables.keys import (
     refuse_mixture,
 )
 from dpcov.sensitive.tables.kinds import Declared, Opening, TableKind
-from dpcov.sensitive.tables.pieces import Piece, Split
+from dpcov.sensitive.tables.pieces import Parts, Piece, Split
 from dpcov.sensitive.tables.refusals import kind_of, read_or_refuse
 from dpcov.sensitive.tables.source import RowSource
 from dpcov.sensitive.tables.sparse import SparseSource
@@ -206,7 +206,7 @@ class DaskSource:
             yield keys
         self._order = order
 
-    def split(self, parts: int) -> Split:
+    def split(self, parts: Parts) -> Split:
         """Return the partitions, however many pieces are asked for."""
         return Split(
             tuple(replace(piece, delayed=rows) for piece, rows in self._pieces(self._order)),

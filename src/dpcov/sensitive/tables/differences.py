@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.fields import Field
-from dpcov.sensitive.tables.pieces import Split, split_rows
+from dpcov.sensitive.tables.pieces import Parts, Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 from dpcov.sensitive.tables.working import FAR
 
@@ -66,7 +66,7 @@ class DifferenceSource:
             if len(block) > 1:
                 yield pair_rows(block, self._seed, place)
 
-    def split(self, parts: int) -> Split | None:
+    def split(self, parts: Parts) -> Split | None:
         """Return the pieces of the source, and that their rows are to be paired."""
         whole = split_rows(self._source, parts)
         return None if whole is None else replace(whole, pairing=self._seed)

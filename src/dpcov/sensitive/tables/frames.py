@@ -27,7 +27,7 @@ from dpcov.sensitive.tables.keys import (
     refuse_unit_type,
 )
 from dpcov.sensitive.tables.kinds import Declared, TableKind
-from dpcov.sensitive.tables.pieces import MemoryPiece, Split
+from dpcov.sensitive.tables.pieces import MemoryPiece, Parts, Split, cut_range
 from dpcov.sensitive.tables.refusals import read_or_refuse
 
 __all__ = [
@@ -93,15 +93,14 @@ class FrameSource:
             return None  # narwhals takes an empty column of them for text
         return _declared_kind(column.dtype)
 
-    def split(self, parts: int) -> Split:
-        """Return about `parts` pieces of equal length."""
-        size = max(1, -(-self._length // parts))
-        pieces = [self._between(start, size) for start in range(0, self._length, size)]
+    def split(self, parts: Parts) -> Split:
+        """Return the pieces that are asked for."""
+        pieces = [self._between(rows) for rows in cut_range(self._length, parts)]
         return Split.of([(MemoryPiece(piece), piece._length) for piece in pieces])
 
-    def _between(self, start: int, size: int) -> FrameSource:
+    def _between(self, rows: slice) -> FrameSource:
         narrow = copy.copy(self)
-        narrow._frame = self._frame[start : start + size]
+        narrow._frame = self._frame[rows]
         narrow._length = narrow.n_rows = len(narrow._frame)
         return narrow
 

@@ -16,7 +16,7 @@ from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.key_order import KeyOrder
 from dpcov.sensitive.tables.keys import Keys
 from dpcov.sensitive.tables.kinds import TableKind
-from dpcov.sensitive.tables.pieces import FilePiece, Split
+from dpcov.sensitive.tables.pieces import FilePiece, Parts, Split
 from dpcov.sensitive.tables.refusals import read_or_refuse
 from dpcov.sensitive.tables.slices import SplitSource
 
@@ -59,8 +59,8 @@ class NpySource(SplitSource):
                 "were counted. Nothing was released."
             )
 
-    def split(self, parts: int) -> Split:
-        """Return about `parts` pieces of equal length."""
+    def split(self, parts: Parts) -> Split:
+        """Return the pieces that are asked for."""
         split = super().split(parts)
         pieces = (replace(piece, has_units=self._order is not None) for piece in split.pieces)
         return Split(tuple(pieces), self._order)

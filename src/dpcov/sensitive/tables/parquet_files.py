@@ -19,7 +19,7 @@ from dpcov.sensitive.tables.arrow_columns import (
 )
 from dpcov.sensitive.tables.choice import Choice, Wanted
 from dpcov.sensitive.tables.kinds import TableKind
-from dpcov.sensitive.tables.pieces import FilePiece, Split, even_runs
+from dpcov.sensitive.tables.pieces import FilePiece, Parts, Split, cut_runs
 from dpcov.sensitive.tables.refusals import read_all_or_refuse, read_or_refuse
 from dpcov.sensitive.tables.row_groups import read_groups
 
@@ -100,14 +100,14 @@ class ParquetSource(ArrowBatchSource):
             for place, column in zip(places, columns, strict=True)
         ]
 
-    def split(self, parts: int) -> Split:
-        """Return at most `parts` runs of row groups of about the same number of rows."""
+    def split(self, parts: Parts) -> Split:
+        """Return runs of row groups, of about as many rows as are asked for."""
         stored = [
             (path.absolute(), group, length)
             for path in self._files
             for group, length in enumerate(_group_lengths(path))
         ]
-        runs = even_runs([length for _, _, length in stored], parts)
+        runs = cut_runs([length for _, _, length in stored], parts)
         pieces = [self._of_groups(stored[run]) for run in runs]
         opened = [(FilePiece(piece, piece._files), piece._length) for piece in pieces]
         return Split.of(opened, self._order)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,20 @@ from dpcov.sensitive.workers.executors import Partitions
 if TYPE_CHECKING:
     from dpcov.sensitive.tables.source import Rows, RowSource
 
-__all__ = ["FilePiece", "MemoryPiece", "Piece", "Split", "even_runs", "split_rows"]
+__all__ = [
+    "FilePiece",
+    "MemoryPiece",
+    "Parts",
+    "Piece",
+    "Split",
+    "cut_range",
+    "cut_runs",
+    "split_rows",
+    "tapering",
+]
+
+Parts = int | Sequence[int]
+"""How many pieces of one length there should be, or how long each is beside the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,26 +143,63 @@ class FilePiece:
         return self.source
 
 
-def split_rows(rows: Rows, parts: int) -> Split | None:
-    """Return the rows in about `parts` pieces, or None if they are of a kind without pieces."""
-    split: Callable[[int], Split | None] | None = getattr(rows, "split", None)
+def split_rows(rows: Rows, parts: Parts) -> Split | None:
+    """Return the rows in about such pieces, or None if they are of a kind without pieces."""
+    split: Callable[[Parts], Split | None] | None = getattr(rows, "split", None)
     return None if split is None else split(parts)
 
 
-def even_runs(lengths: Sequence[int], parts: int) -> list[slice]:
-    """Cut a sequence of lengths into at most `parts` runs of about the same total.
+def tapering(length: int, cores: int) -> list[int]:
+    """Return lengths of pieces for workers that take the next one as soon as they have time.
+
+    Each is half of what a core would get of the rest: the first ones are long, which costs little
+    time between them, and the last are of length 1, so that nobody waits long for the others.
 
     Examples
     --------
-    >>> even_runs([10, 10, 10, 30], 2)
+    >>> tapering(28, 2)
+    [7, 5, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1]
+    """
+    lengths = []
+    while length:
+        lengths.append(max(1, length // (2 * cores)))
+        length -= lengths[-1]
+    return lengths
+
+
+def cut_range(length: int, parts: Parts) -> list[slice]:
+    """Cut so many rows into slices; none of them is empty.
+
+    Examples
+    --------
+    >>> cut_range(10, [3, 1, 1])
+    [slice(0, 6, None), slice(6, 8, None), slice(8, 10, None)]
+    """
+    ends = _ends(parts)
+    places = [length * end // ends[-1] for end in ends]
+    return [slice(*pair) for pair in pairwise([0, *places]) if pair[0] < pair[1]]
+
+
+def cut_runs(lengths: Sequence[int], parts: Parts) -> list[slice]:
+    """Cut a sequence of lengths into runs, of which there are no more than pieces.
+
+    Examples
+    --------
+    >>> cut_runs([10, 10, 10, 30], 2)
     [slice(0, 3, None), slice(3, 4, None)]
     """
+    ends = _ends(parts)
     total, seen, begun = sum(lengths), 0, 0
     runs: list[slice] = []
     for place, length in enumerate(lengths, start=1):
         seen += length
-        if len(runs) + 1 < parts and seen * parts >= (len(runs) + 1) * total:
+        if len(runs) + 1 < len(ends) and seen * ends[-1] >= ends[len(runs)] * total:
             runs.append(slice(begun, place))
             begun = place
     last = slice(begun, len(lengths))
     return [*runs, last] if last.start < last.stop else runs
+
+
+def _ends(parts: Parts) -> list[int]:
+    """Return where pieces end, in units of their own."""
+    return list(accumulate([1] * parts if isinstance(parts, int) else parts))

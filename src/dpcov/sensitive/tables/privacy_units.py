@@ -19,7 +19,7 @@ from dpcov.errors import InputError
 from dpcov.parameters import check_count
 from dpcov.sensitive.tables.blocks import Part, cut_blocks
 from dpcov.sensitive.tables.keys import Keys
-from dpcov.sensitive.tables.pieces import Piece, Split, split_rows
+from dpcov.sensitive.tables.pieces import Parts, Piece, Split, split_rows
 from dpcov.sensitive.tables.source import RowSource
 
 __all__ = ["KeptRows", "UnitSource", "limit_rows", "rows_of_units"]
@@ -145,7 +145,7 @@ class UnitSource(KeptRows):
                 f"least {_FEWEST_ROWS} needed."
             )
 
-    def split(self, parts: int) -> Split | None:
+    def split(self, parts: Parts) -> Split | None:
         """Return the pieces of the table, each with its part of the mask."""
         whole = split_rows(self._source, parts)
         if whole is None:

@@ -119,7 +119,7 @@ def is_streamed(table: Any) -> bool:
 def home_of(table: Any) -> Home:
     """Return whose workers read `table`, whether that is asked for or not."""
     if is_path(table):
-        return "here"
+        return "files"
     kind = _recognize(table)
     return "here" if kind is None else kind.home
 

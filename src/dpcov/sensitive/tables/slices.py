@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpcov.sensitive.tables.choice import Choice
 from dpcov.sensitive.tables.keys import Keys, as_keys, check_keys
-from dpcov.sensitive.tables.pieces import FilePiece, MemoryPiece, Split
+from dpcov.sensitive.tables.pieces import FilePiece, MemoryPiece, Parts, Split, cut_range
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,18 +79,16 @@ class SlicedSource(ABC):
 class SplitSource(SlicedSource):
     """Rows of which some can be read elsewhere."""
 
-    def split(self, parts: int) -> Split:
-        """Return about `parts` pieces of equal length."""
-        size = max(1, -(-self._length // parts))
-        starts = range(0, self._length, size)
-        pieces = (self._between(start, min(start + size, self._length)) for start in starts)
+    def split(self, parts: Parts) -> Split:
+        """Return the pieces that are asked for."""
+        pieces = map(self._between, cut_range(self._length, parts))
         return Split.of([(piece._as_piece(), piece._length) for piece in pieces])
 
-    def _between(self, start: int, stop: int) -> Self:
+    def _between(self, rows: slice) -> Self:
         """Return a source of some of the rows."""
         narrow = copy.copy(self)
-        narrow._length = narrow.n_rows = stop - start
-        narrow._narrow(slice(start, stop))
+        narrow._length = narrow.n_rows = rows.stop - rows.start
+        narrow._narrow(rows)
         return narrow
 
     def _as_piece(self) -> MemoryPiece | FilePiece:

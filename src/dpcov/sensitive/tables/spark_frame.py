@@ -25,7 +25,7 @@ from dpcov.sensitive.tables.choice import Choice, Wanted
 from dpcov.sensitive.tables.key_order import KeyOrder
 from dpcov.sensitive.tables.keys import Keys, check_keys
 from dpcov.sensitive.tables.kinds import Opening, TableKind
-from dpcov.sensitive.tables.pieces import Piece, Split
+from dpcov.sensitive.tables.pieces import Parts, Piece, Split
 from dpcov.sensitive.tables.refusals import read_all_or_refuse, read_or_refuse
 from dpcov.sensitive.workers.executors import FAILED, Executors, Partitions
 
@@ -78,7 +78,7 @@ class SparkSource(ArrowBatchSource):
             yield keys
         self._order = order
 
-    def split(self, parts: int) -> Split | None:
+    def split(self, parts: Parts) -> Split | None:
         """Return one piece for each partition; where all are alike, one for any of them."""
         if not self._on_executors:
             return None

@@ -19,7 +19,7 @@ from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
 from dpcov.exact.scaling import Scaling
 from dpcov.exact.weighing import weight_shares
-from dpcov.sensitive.tables.pieces import Split, split_rows
+from dpcov.sensitive.tables.pieces import Parts, Split, split_rows
 from dpcov.sensitive.tables.source import Rows
 
 __all__ = ["FAR", "Reading", "Weighing", "WorkingSource", "take_apart"]
@@ -236,7 +236,7 @@ class WorkingSource:
         """Yield blocks in working units, without indicators where all of them are zero."""
         return map(self._reading.read_heard, self._source.blocks(size))
 
-    def split(self, parts: int) -> Split | None:
+    def split(self, parts: Parts) -> Split | None:
         """Return the pieces of the source, each in working units."""
         whole = split_rows(self._source, parts)
         layer = partial(WorkingSource, reading=self._reading)

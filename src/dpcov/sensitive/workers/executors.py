@@ -1,4 +1,4 @@
-"""Spark's executors: who run a function on each partition of a frame.
+"""Spark's executors: who run a function on each partition of a frame, or on numbers.
 
 Owns the way to them and back. What goes there is public or was paid for; what comes back is in
 boxes that this process alone can open, since Spark writes results, broadcasts and shuffles to its
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from dpcov.errors import EngineError, InputError
+from dpcov.errors import EngineError, InputError, ParameterError
 from dpcov.sensitive.workers.boxes import Recipient, close_box
 from dpcov.sensitive.workers.carried import Refused, run_guarded
 from dpcov.version import __version__
@@ -30,28 +30,67 @@ FAILED = (
     "version 4 or later, whose workers have pandas and pyarrow."
 )
 """What is said of a frame that Spark cannot compute."""
+_FAILED_ON_FILES = (
+    "Spark's executors could not run what they were given, or the session has ended. What Spark "
+    "says may quote a cell and is not repeated here. It must be version 4 or later, whose workers "
+    "have pyarrow. Leave engine out to read the files in this process."
+)
 _LACKS = (
     f"Spark's executors need dpcov {__version__} and what it depends on: they add up their own "
-    "rows, and only sums travel. Install it where PYSPARK_PYTHON points on the workers, or pass "
-    "engine='driver' to bring the rows to this process."
+    "rows, and only sums travel. Install it where PYSPARK_PYTHON points on the workers, or read "
+    "the rows in this process: with engine='driver' those of a frame, without engine files."
 )
 _TOO_MUCH = (
-    "The sums of all tasks are more than spark.driver.maxResultSize allows. Allow more, make fewer "
-    "partitions with the frame's coalesce(), or pass engine='driver'."
+    "The sums of all tasks are more than spark.driver.maxResultSize allows. Allow more, or make "
+    "fewer partitions with the frame's coalesce(), or read the rows in this process: with "
+    "engine='driver' those of a frame, without engine files."
 )
 _LOST = (
     "Spark's executors were lost again and again, or its work was cancelled. Nothing was released. "
     "Give them more memory, or more and smaller partitions."
 )
+_UNHIDDEN = (
+    "privacy_unit= on Spark's executors needs spark.io.encryption.enabled=true: which rows count "
+    "goes to them with the tasks, which Spark may write to its disks. Set it when the session is "
+    "made, or leave engine out."
+)
 _MOST_TASKS = 10_000
+_CORES_OF_A_SERVER = 32  # Spark Connect does not say
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
 
 
 class Executors:
-    """Says that a Spark frame is added up where its partitions are."""
+    """Says that a Spark frame is added up where its partitions are, or files by some session.
+
+    Parameters
+    ----------
+    session : SparkSession, optional
+        Whose executors read files; a frame knows its own.
+    """
+
+    def __init__(self, session: Any = None) -> None:
+        self.session = session
 
     def __repr__(self) -> str:
         return "Executors()"
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at a time, as far as the session says."""
+        try:
+            return max(1, int(self.session.sparkContext.defaultParallelism))
+        except Exception:  # there is no such context in a client of Spark Connect
+            return _CORES_OF_A_SERVER
+
+    def check_units(self, privacy_unit: str | None) -> None:
+        """Refuse units of files if what goes out with tasks would be written in the clear."""
+        if None not in (self.session, privacy_unit) and not self.hide_tasks(self.session):
+            raise ParameterError(_UNHIDDEN)
+
+    def numbered(self, count: int) -> Partitions:
+        """Return partitions of one number each, from 0 on, which these executors work on."""
+        frame = _ask(lambda: self.session.range(0, count, 1, count), _FAILED_ON_FILES)
+        return Partitions(frame, _FAILED_ON_FILES)
 
     @staticmethod
     def hide_tasks(session: Any) -> bool:
@@ -70,8 +109,8 @@ class Partitions:
     Spark hands over one for each partition.
     """
 
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
+    def __init__(self, frame: Any, failed: str = FAILED) -> None:
+        self._frame, self._failed = frame, failed
 
     def run(self, work: Work, *, value_bytes: int | None = None) -> list[Any]:
         """Return what `work` makes of each partition, or raise what one refused.
@@ -81,7 +120,7 @@ class Partitions:
         """
         recipient = Recipient()
         task = BoxedTask(__version__, recipient.address, work)
-        boxes = _ask(lambda: self._send(task, value_bytes))
+        boxes = _ask(lambda: self._send(task, value_bytes), self._failed)
         values = [unbox(recipient, box.as_buffer()) for box in boxes]
         for value in values:
             if isinstance(value, Refused):
@@ -157,18 +196,18 @@ def _most_tasks(session: Any, value_bytes: int) -> int:
     return max(1, min(_MOST_TASKS, allowed // (2 * value_bytes)))
 
 
-def _ask(send: Callable[[], Any]) -> Any:
+def _ask(send: Callable[[], Any], failed: str) -> Any:
     """Return what Spark returns, or raise an error of our own that is chained to nothing."""
     try:
         return send()
     except MemoryError:
         raise
     except Exception as error:
-        failure = _explain(str(error))
+        failure = _explain(str(error), failed)
     raise failure
 
 
-def _explain(said: str) -> Exception:
+def _explain(said: str, failed: str) -> Exception:
     """Return what may be said of a failure, by the words in which Spark tells its kinds apart."""
     if re.search(r"No module named '(dpcov|numpy|cryptography|threadpoolctl|narwhals)", said):
         return EngineError(_LACKS)
@@ -176,4 +215,4 @@ def _explain(said: str) -> Exception:
         return EngineError(_TOO_MUCH)
     if re.search(r"ExecutorLostFailure|SparkContext (was|has been) shut ?down|cancelled", said):
         return EngineError(_LOST)
-    return InputError(FAILED)
+    return InputError(failed)

@@ -50,9 +50,12 @@ class Scheduler(ABC):
     ----------
     cores : int
         How many tasks run at a time.
+    is_in_order : bool
+        Whether they begin in the order in which they are given.
     """
 
     cores: int
+    is_in_order = False
 
     def each(self, tasks: Sequence[Delayed]) -> Iterator[Any]:
         """Yield the values of the tasks in their order, or raise what one refused."""
@@ -77,7 +80,7 @@ class Scheduler(ABC):
 Workers = Scheduler | Executors
 """Who reads rows and adds them up, if it is not this process."""
 
-Home = Literal["here", "dask", "spark"]
+Home = Literal["here", "files", "dask", "spark"]
 """Where the rows of a kind of table are."""
 
 
@@ -90,9 +93,17 @@ def choose_workers(wish: Any, home: Home | None = None) -> Workers | None:
         if home not in (None, "spark"):
             raise ParameterError(
                 f"engine={wish!r} is for Spark data frames, and the table is none. Leave it out, "
-                "or use engine='dask'."
+                "or use engine='dask'; to let Spark's executors read files, pass the session."
             )
         return Executors() if wish == "spark" else None
+    if _is_session(wish):
+        if home in ("here", "dask"):
+            raise ParameterError(
+                "engine is a Spark session, whose executors read files and Spark data frames, and "
+                "the table is neither: its rows would go to Spark's disks. Write it to Parquet "
+                "files that all executors see and pass their path, or leave engine out."
+            )
+        return Executors(None if home == "spark" else wish)
     if wish is None:
         if home == "spark":
             return Executors()
@@ -104,8 +115,8 @@ def choose_workers(wish: Any, home: Home | None = None) -> Workers | None:
     if distributed is not None and isinstance(wish, distributed.Client):
         return ClientScheduler(wish)
     raise ParameterError(
-        "engine must be None, 'dask' or a distributed.Client, or for Spark data frames 'spark' or "
-        f"'driver'; got {_describe(wish)}."
+        "engine must be None, 'dask' or a distributed.Client, a SparkSession, or for Spark data "
+        f"frames 'spark' or 'driver'; got {_describe(wish)}."
     )
 
 
@@ -172,6 +183,8 @@ class ClientScheduler(Scheduler):
 
     A task whose worker dies is run again by another, and so are those whose sums died with it.
     """
+
+    is_in_order = True
 
     def __init__(self, client: Any) -> None:
         import_dask()
@@ -241,6 +254,12 @@ def _forget(futures: Sequence[Any]) -> None:
     """
     for future in futures:
         future.release()
+
+
+def _is_session(wish: Any) -> bool:
+    """Return whether it is a Spark session, classic or of Spark Connect."""
+    kind = type(wish)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "SparkSession"
 
 
 def _describe(wish: Any) -> str:

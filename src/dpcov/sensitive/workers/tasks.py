@@ -7,7 +7,8 @@ from what a task is given.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcov.errors import DpcovError, EngineError, InputError, MissingExtraError
@@ -40,9 +41,11 @@ _LOST = (
 def make_tasks(name: str, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Delayed]:
     """Return one task for each tuple of arguments.
 
-    Their names are random. The arguments are not looked into, but for delayed ones.
+    Their names are random. The arguments are not looked into, but for delayed ones. Workers of a
+    cluster begin with the first, and merge what they have before they begin another.
     """
-    return _name_tasks(name, run_guarded, [(function, *each) for each in arguments])
+    ranks = range(len(arguments), 0, -1)
+    return _name_tasks(name, run_guarded, [(function, *each) for each in arguments], ranks)
 
 
 def merge_tasks(tasks: Sequence[Delayed]) -> Delayed:
@@ -51,20 +54,25 @@ def merge_tasks(tasks: Sequence[Delayed]) -> Delayed:
     Each sum needs only its two neighbors, and Dask works through such a tree branch by branch:
     of n sums about log₂ n wait for another at a time.
     """
-    level = list(tasks)
+    level, ranks = list(tasks), repeat(len(tasks) + 1)
     while len(level) > 1:
         pairs = [(level[place], level[place + 1]) for place in range(0, len(level) - 1, 2)]
-        level = [*_name_tasks("merge", add_carried, pairs), *level[2 * len(pairs) :]]
+        level = [*_name_tasks("merge", add_carried, pairs, ranks), *level[2 * len(pairs) :]]
     return level[0]
 
 
-def _name_tasks(name: str, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Delayed]:
-    run = import_dask().delayed(function, pure=False, traverse=False)
+def _name_tasks(
+    name: str, function: Any, arguments: Sequence[tuple[Any, ...]], ranks: Iterable[int]
+) -> list[Delayed]:
+    dask = import_dask()
+    run = dask.delayed(function, pure=False, traverse=False)
     prefix = f"dpcov-{name.replace(' ', '-')}-{uuid.uuid4().hex}"
-    return [
-        run(__version__, *each, dask_key_name=f"{prefix}-{place}")
-        for place, each in enumerate(arguments)
-    ]
+    tasks = []
+    # Above 0, which is what a caller's own tasks have: rows are added up before more are computed.
+    for place, (each, rank) in enumerate(zip(arguments, ranks, strict=False)):
+        with dask.annotate(priority=rank):
+            tasks.append(run(__version__, *each, dask_key_name=f"{prefix}-{place}"))
+    return tasks
 
 
 def or_explain(ask: Callable[[], T], is_lost: Callable[[], bool] = lambda: False) -> T:
