@@ -279,7 +279,7 @@ def fast() -> None:
     from dpcov.exact.population import counting
 
     assert counting() is not None
-    loops = (binning._write_by_rows, binning._write_by_columns, scaling._write, tally._write)
+    loops = (binning._write, scaling._write, tally._write)
     assert None not in map(compile_loop, loops)
 
 

@@ -8,20 +8,15 @@ import pytest
 from dpcov.exact import binning, scaling, tally
 from dpcov.exact.compiled import Loop
 
-NAMES = {
-    tally: {"_loop": "_write"},
-    scaling: {"_loop": "_write"},
-    binning: {"_by_rows": "_write_by_rows", "_by_columns": "_write_by_columns"},
-}
+MODULES = (binning, scaling, tally)
 
 
 @contextmanager
 def all_compiled():
     """Take compiled loops from the first cell on."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, loops in NAMES.items():
-            for name, write in loops.items():
-                patch.setattr(module, name, _always(getattr(module, write)))
+        for module in MODULES:
+            patch.setattr(module, "_loop", _always(module._write))
         yield
 
 
@@ -29,9 +24,8 @@ def all_compiled():
 def none_compiled():
     """Take numpy's steps, however much there is to do."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, loops in NAMES.items():
-            for name in loops:
-                patch.setattr(module, name, lambda: Loop(lambda _: None, float("inf")))
+        for module in MODULES:
+            patch.setattr(module, "_loop", lambda: Loop(lambda _: None, float("inf")))
         yield
 
 

@@ -65,6 +65,51 @@ def test_other_layouts_and_types_take_the_other_way():
         assert np.array_equal(found(other, all_compiled)[1], expected)
 
 
+WAYS = pytest.mark.parametrize("way", [none_compiled, all_compiled])
+OPEN = {"lower": np.full(3, -np.inf), "upper": np.full(3, np.inf)}
+
+
+@WAYS
+@pytest.mark.parametrize("some", [np.s_[:1], np.s_[:, :1], np.s_[:0]])
+def test_one_row_or_column_of_another_layout_is_read(way, some):
+    rows = np.asfortranarray(np.random.default_rng(0).normal(size=(9, 3)))[some]
+    size = rows.shape[1]
+    ruler = Ruler(np.zeros(size), np.full(size, 40), 6)
+    facts = {name: fact[:size] for name, fact in OPEN.items()}
+    out = np.empty((size, len(rows)), dtype=np.int32)
+    with way():
+        Binning(ruler, **facts).find(rows, np.empty(rows.size), out)
+    assert out.T.tolist() == [ruler.index(row).tolist() for row in rows]
+
+
+@WAYS
+def test_one_upper_bound_alone_is_kept(way):
+    out, facts = np.empty((3, 1), dtype=np.int32), OPEN | {"upper": np.array([np.inf, 12, np.inf])}
+    with way():
+        Binning(RULER, **facts).find(np.full((1, 3), 50.0), np.empty(3), out)
+    assert out[:, 0].tolist() == RULER.index(np.array([50.0, 12.0, 50.0])).tolist()
+
+
+@pytest.mark.claim("P8")
+@WAYS
+def test_a_distance_that_leaves_the_floats_is_no_warning(way):
+    ruler = Ruler(np.full(3, -1e308), np.full(3, 40), 6)
+    out = np.empty((3, 1), dtype=np.int32)
+    with way():
+        assert Binning(ruler, **OPEN).find(np.full((1, 3), 1.7e308), np.empty(3), out)
+    assert (out == ruler.n_bins - 1).all()
+
+
+@WAYS
+def test_facts_may_lie_apart_and_be_of_any_type(way):
+    ruler = Ruler(np.repeat([0, 1, 2], 2)[::2], np.full(3, 40, dtype=np.int32), 6)
+    facts = {"lower": np.repeat([-9, -9, -9], 2)[::2], "upper": np.array([9, 9, 9])}
+    out = np.empty((3, 1), dtype=np.int32)
+    with way():
+        Binning(ruler, **facts).find(np.full((1, 3), 50.0), np.empty(3), out)
+    assert out[:, 0].tolist() == ruler.index(np.full(3, 9.0)).tolist()
+
+
 BUGS = [
     ("_write_bin", "cell >= lower", "cell > -lower"),
     ("_write_bin", "inside <= upper", "inside <= 2 * upper"),
@@ -74,17 +119,17 @@ BUGS = [
     ("_write_bin", "max(size, 0)", "size"),
     ("_write_bin", ", half)", ", half + 1)"),
     ("_write_bin", "if np.isfinite(cell)", "if not np.isnan(cell)"),
-    ("_write_by_rows", "finite &=", "finite |="),
-    ("_write_by_rows", "out[column, top + row]", "out[column, row]"),
-    ("_write_by_rows", "rows.shape[0] - top", "rows.shape[0] - top - 1"),
+    ("_write", "finite &=", "finite |="),
+    ("_write", "out[column, top + row]", "out[column, row]"),
+    ("_write", "rows.shape[0] - top", "rows.shape[0] - top - 1"),
 ]
 
 
 @pytest.mark.parametrize(("where", "right", "wrong"), BUGS)
 def test_planted_bugs_are_noticed(monkeypatch, where, right, wrong):
     plant(monkeypatch, f"exact.binning:{where}", right, wrong)
-    broken = Loop(binning._write_by_rows, 1)
-    monkeypatch.setattr(binning, "_by_rows", lambda: broken)
+    broken = Loop(binning._write, 1)
+    monkeypatch.setattr(binning, "_loop", lambda: broken)
     out = np.full((3, len(MANY)), -1, dtype=np.int32)
     finite = Binning(RULER, lower=LOWER, upper=UPPER).find(MANY, np.empty(MANY.size), out)
     assert finite or not np.array_equal(out, one_by_one(MANY))

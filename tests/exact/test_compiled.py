@@ -1,5 +1,6 @@
 """Loops that are compiled when it pays, and never needed."""
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -54,6 +55,34 @@ def test_while_one_thread_compiles_others_go_on_without():
     assert loop.after(5) is len
 
 
+def test_who_counts_while_another_does_is_not_held_up():
+    loop = Loop(written, 1)
+    loop._one_at_a_time.acquire()
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(loop.after, 5).result(60) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.parametrize("compiling", [True, False])
+def test_a_process_that_is_forked_while_a_thread_compiles_goes_on_without(compiling):
+    """It has the locks of the compiler, and not the thread that would let go of them."""
+
+    def fork_and_ask(_):
+        return _answer_of_a_child(lambda: compile_loop(written) is len)
+
+    if compiling:
+        assert compile_loop(lambda _: [fork_and_ask(_)]) == [False]
+    else:
+        assert fork_and_ask(None)
+
+
+def _answer_of_a_child(ask):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ask() else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def test_without_numba_there_is_no_loop(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     assert compile_loop(written) is None
@@ -75,7 +104,7 @@ def test_a_numba_that_fails_is_left_alone():
     ("cells", "expected"),
     [
         (np.ones((3, 4)), True),
-        (np.ones((3, 4)).T, True),
+        (np.ones((3, 4)).T, False),
         (np.ones((3, 4))[:, ::2], False),
         (np.ones((3, 4), dtype=np.float32), False),
         (np.ones((3, 4), dtype=np.dtype(np.float64).newbyteorder()), False),

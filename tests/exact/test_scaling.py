@@ -73,6 +73,25 @@ def test_other_layouts_types_and_borrowed_rows_are_read_alike(way):
         assert np.array_equal(scaled(other, way)[1], expected)
 
 
+@pytest.mark.parametrize("way", [none_compiled, all_compiled])
+def test_facts_may_lie_apart_and_be_of_any_type(way):
+    numbers = {"lower": -1, "upper": 1, "center": 0, "scale": 2}
+    facts = {name: np.full(6, number)[::2] for name, number in numbers.items()}
+    out = np.empty((2, 3))
+    with way():
+        Scaling(**facts).write(np.full((2, 3), 7.0), out)
+    assert (out == 0.5).all()
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("way", [none_compiled, all_compiled])
+def test_a_cell_that_leaves_the_floats_is_no_warning(way):
+    out = np.empty((1, 3))
+    with way():
+        Scaling(**FACTS).write(np.full((1, 3), 1e308), out)
+    assert np.isinf(out[0, 2])
+
+
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [

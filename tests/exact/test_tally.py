@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcov.exact.tally import add_tally
+from dpcov.exact import tally
+from dpcov.exact.compiled import Loop
+from dpcov.exact.tally import add_tally, expect_tally
 from exact.loops import all_compiled, none_compiled
 
 WAYS = pytest.mark.parametrize("way", [none_compiled, all_compiled])
@@ -29,3 +31,12 @@ def test_an_index_outside_is_refused(way, index):
     counts = np.zeros(5, dtype=np.int32)
     with way(), pytest.raises(IndexError):
         add_tally(np.array([1, index], dtype=np.int32), counts)
+
+
+def test_the_loop_is_compiled_when_indices_are_expected(monkeypatch):
+    loop = Loop(tally._write, 100)
+    monkeypatch.setattr(tally, "_loop", lambda: loop)
+    add_tally(np.zeros(200, dtype=np.int32), np.zeros(5, dtype=np.int32))
+    assert loop.ready is None
+    expect_tally(100)
+    assert loop.ready is not None

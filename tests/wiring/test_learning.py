@@ -126,7 +126,7 @@ BUGS = {
         "sensitive.sums.cell_counts:_ColumnHistogram.in_use",
         "    used = ",
         "    self._counts[[0, -2]] += self._counts[-1]\n"
-        "    self._n_rows += 2 * int(self._counts[-1])\n"
+        "    n_rows += 2 * int(self._counts[-1])\n"
         "    used = ",
         {},
     ),

@@ -1,13 +1,14 @@
 """Rows of cells → the bins of a ruler, column by column.
 
 Owns the loop over cells: each is limited, its distance from the origin is taken, and its bin is
-read off that. numpy takes a dozen steps for that; a compiled loop takes one. Both find the same.
+read off that. numpy takes a dozen steps for that; a compiled loop, for rows that lie one after
+the other, takes one. Both find the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,10 @@ class Binning:
 
     def __init__(self, ruler: Ruler, *, lower: Array, upper: Array) -> None:
         self._ruler = ruler
-        self._lower, self._upper = np.ascontiguousarray(lower), np.ascontiguousarray(upper)
+        self._lower, self._upper, self._origin = (
+            np.ascontiguousarray(fact, dtype=np.float64) for fact in (lower, upper, ruler.origin)
+        )
+        self._keys = np.ascontiguousarray(ruler.first_keys, dtype=np.int64)
 
     def find(self, rows: npt.NDArray[Any], room: Array, out: Bins) -> bool:
         """Write the bin of every cell, a row for each column; say whether all cells are finite.
@@ -52,25 +56,19 @@ class Binning:
         Those that are not have the number after the last bin. `room` is for as many numbers as
         there are cells, which are worked on in the order in which they lie.
         """
-        by_columns = rows.strides[0] < rows.strides[1]
-        if suits(rows):
-            # Strides of one row or column may be anything.
-            by_columns = not rows.flags.c_contiguous
-            loop = (_by_columns if by_columns else _by_rows)().after(rows.size)
-            if loop is not None:
-                bits, half = self._ruler.bits, self._ruler.half
-                facts = self._lower, self._upper, self._ruler.origin
-                return bool(loop(rows, *facts, self._keys, bits, half, out))
-        return self._find_in_steps(rows, by_columns, room, out)
+        loop = _loop().after(rows.size) if suits(rows) else None
+        if loop is None:
+            return self._find_in_steps(rows, room, out)
+        bits, half = self._ruler.bits, self._ruler.half
+        facts = self._lower, self._upper, self._origin, self._keys
+        return bool(loop(rows, *facts, bits, half, out))
 
-    def _find_in_steps(
-        self, rows: npt.NDArray[Any], by_columns: bool, room: Array, out: Bins
-    ) -> bool:
-        ruler = self._ruler
+    def _find_in_steps(self, rows: npt.NDArray[Any], room: Array, out: Bins) -> bool:
+        ruler, by_columns = self._ruler, rows.strides[0] < rows.strides[1]
         raw = rows.T if by_columns else rows
         shape = (-1, 1) if by_columns else (-1,)
         lower, upper, origin = (
-            fact.reshape(shape) for fact in (self._lower, self._upper, ruler.origin)
+            fact.reshape(shape) for fact in (self._lower, self._upper, self._origin)
         )
         finite = None if surely_finite(raw) else np.isfinite(raw)
         cells = room[: raw.size].reshape(raw.shape)
@@ -88,26 +86,17 @@ class Binning:
         out[:] = found if by_columns else found.T
         return finite is None or bool(finite.all())
 
-    @cached_property
-    def _keys(self) -> npt.NDArray[np.int64]:
-        return np.ascontiguousarray(self._ruler.first_keys)
-
     @property
     def _is_bounded(self) -> bool:
         return bool(np.isfinite(self._lower).any() or np.isfinite(self._upper).any())
 
 
 @lru_cache(maxsize=1)
-def _by_rows() -> Loop[Find]:
-    return Loop(_write_by_rows, _WORTH_COMPILING)
+def _loop() -> Loop[Find]:
+    return Loop(_write, _WORTH_COMPILING)
 
 
-@lru_cache(maxsize=1)
-def _by_columns() -> Loop[Find]:
-    return Loop(_write_by_columns, _WORTH_COMPILING)
-
-
-def _write_by_rows(numba: Any) -> Find:
+def _write(numba: Any) -> Find:
     bin_of = _write_bin(numba.njit)
 
     rows_at_a_time = _TILE_ROWS
@@ -132,32 +121,13 @@ def _write_by_rows(numba: Any) -> Find:
                     out[column, top + row] = tile[row, column]
         return finite
 
-    compiled: Find = numba.njit(_signature(numba, "C"), nogil=True)(find)
+    compiled: Find = numba.njit(_signature(numba), nogil=True)(find)
     return compiled
 
 
-def _write_by_columns(numba: Any) -> Find:
-    bin_of = _write_bin(numba.njit)
-
-    def find(
-        rows: Any, lower: Any, upper: Any, origin: Any, keys: Any, bits: Any, half: Any, out: Any
-    ) -> Any:
-        finite = True
-        for column in range(rows.shape[1]):
-            low, high, zero, key = lower[column], upper[column], origin[column], keys[column]
-            for row in range(rows.shape[0]):
-                cell = rows[row, column]
-                finite &= np.isfinite(cell)
-                out[column, row] = bin_of(cell, low, high, zero, key, bits, half)
-        return finite
-
-    compiled: Find = numba.njit(_signature(numba, "F"), nogil=True)(find)
-    return compiled
-
-
-def _signature(numba: Any, layout: str) -> Any:
+def _signature(numba: Any) -> Any:
     types, facts = numba.types, [reads(numba, "float64", 1, "C")] * 3
-    rows, keys = reads(numba, "float64", 2, layout), reads(numba, "int64", 1, "C")
+    rows, keys = reads(numba, "float64", 2, "C"), reads(numba, "int64", 1, "C")
     return types.boolean(rows, *facts, keys, types.int64, types.int64, types.int32[:, :])
 
 

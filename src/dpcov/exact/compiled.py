@@ -6,7 +6,9 @@ way without it, with the same numbers: nothing here is ever needed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from functools import lru_cache
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -24,12 +26,40 @@ def compile_loop(write: Callable[[Any], F]) -> F | None:
     Loops are not kept on disk: compiling takes a second or less, and a cache needs a folder that
     may be written and trusted. They let other threads run, and start none.
     """
+    compiler = _compiler()
+    if compiler.is_orphaned:
+        return None
+    compiler.at_work.append(write)
     try:
         import numba
 
         return None if getattr(numba.config, "DISABLE_JIT", False) else write(numba)
     except Exception:  # whatever is wrong with it: it is not needed
         return None
+    finally:
+        compiler.at_work.remove(write)
+
+
+class _Compiler:
+    """Who compiles in this process, and whether anybody may.
+
+    A process that was forked while a thread compiled has that thread's locks and not the thread:
+    it would wait for it for ever.
+    """
+
+    def __init__(self) -> None:
+        self.at_work: list[Callable[..., Any]] = []
+        self.is_orphaned = False
+        if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        self.is_orphaned = self.is_orphaned or bool(self.at_work)
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> _Compiler:
+    return _Compiler()
 
 
 def reads(numba: Any, kind: str, dimensions: int, layout: str) -> Any:
@@ -38,11 +68,8 @@ def reads(numba: Any, kind: str, dimensions: int, layout: str) -> Any:
 
 
 def suits(cells: npt.NDArray[Any]) -> bool:
-    """Say whether a loop can read cells as they are: floats of this machine, one by one."""
-    flags = cells.flags
-    return (
-        cells.dtype == np.float64 and flags.aligned and (flags.c_contiguous or flags.f_contiguous)
-    )
+    """Say whether a loop can read rows as they are: floats of this machine, row after row."""
+    return cells.dtype == np.float64 and cells.flags.aligned and cells.flags.c_contiguous
 
 
 class Loop(Generic[F]):
@@ -62,7 +89,7 @@ class Loop(Generic[F]):
     def __init__(self, write: Callable[[Any], F], worth: float) -> None:
         self._write, self._worth = write, worth
         self._done, self._one_at_a_time = 0, Lock()
-        self._loop: F | None = None
+        self.ready: F | None = None
 
     def after(self, cells: int) -> F | None:
         """Count so many more cells, and return the loop if it is there for them."""
@@ -71,7 +98,7 @@ class Loop(Generic[F]):
             try:
                 self._done += cells
                 if self._done >= self._worth:
-                    self._loop = compile_loop(self._write)
+                    self.ready = compile_loop(self._write)
             finally:
                 self._one_at_a_time.release()
-        return self._loop
+        return self.ready

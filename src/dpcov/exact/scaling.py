@@ -2,7 +2,7 @@
 
 Owns the loop over cells: z = (min(max(x, lower), upper) − center) / scale. numpy takes a step
 for each of these; a compiled loop takes one for all. Every operation is correctly rounded, so
-both give the same floats.
+both give the same floats, but for the sign of a zero, which no sum can tell.
 """
 
 from __future__ import annotations
@@ -40,14 +40,21 @@ class Scaling:
     """
 
     def __init__(self, *, lower: Array, upper: Array, center: Array, scale: Array) -> None:
-        self._facts = tuple(map(np.ascontiguousarray, (lower, upper, center, scale)))
+        self._facts = tuple(
+            np.ascontiguousarray(fact, dtype=np.float64) for fact in (lower, upper, center, scale)
+        )
 
     def write(self, raw: npt.NDArray[Any], out: Array) -> bool:
         """Write scaled cells, and say whether it is sure that all raw ones were finite.
 
-        A missing cell stays missing; an infinite one is limited as any other.
+        A missing cell stays missing; an infinite one is limited as any other. Overflow is meant,
+        and a warning about it would be about the data.
         """
-        if not (suits(raw) and raw.flags.c_contiguous and out.flags.c_contiguous):
+        with np.errstate(all="ignore"):
+            return self._write(raw, out)
+
+    def _write(self, raw: npt.NDArray[Any], out: Array) -> bool:
+        if not (suits(raw) and out.flags.c_contiguous):
             # In an array laid out as the rows are, which is faster than in a part of a wider one.
             lower, upper, center, scale = self._facts
             cells = np.maximum(raw, lower, dtype=np.float64, casting="unsafe")

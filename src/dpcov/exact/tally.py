@@ -15,13 +15,18 @@ import numpy.typing as npt
 
 from dpcov.exact.compiled import Loop, reads
 
-__all__ = ["add_tally"]
+__all__ = ["add_tally", "expect_tally"]
 
 Counts = npt.NDArray[np.integer[Any]]
 Add = Callable[[npt.NDArray[np.int32], Counts], None]
 
 # What numpy counts in about the time of loading numba and compiling.
 _WORTH_COMPILING = 3e8
+
+
+def expect_tally(n_indices: int) -> None:
+    """Say that so many indices will be counted. The loop for them may be compiled now."""
+    _loop().after(n_indices)
 
 
 def add_tally(found: npt.NDArray[np.int32], counts: Counts) -> None:
@@ -34,7 +39,7 @@ def add_tally(found: npt.NDArray[np.int32], counts: Counts) -> None:
     >>> counts
     array([1, 0, 2], dtype=int32)
     """
-    loop = _loop().after(len(found))
+    loop = _loop().ready
     if loop is None:
         np.add.at(counts, found.astype(np.intp), counts.dtype.type(1))
     else:

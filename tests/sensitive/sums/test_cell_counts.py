@@ -240,7 +240,7 @@ def test_a_lane_passes_by_a_column_that_another_one_counts():
     column = column_in_the_hands_of_another_lane()
     assert not column.add(np.array([1], dtype=np.int32), waits=False)
     column._one_at_a_time.release()
-    assert [part.tolist() for part in column.in_use()] == [[], []]
+    assert [part.tolist() for part in column.in_use(0)] == [[], []]
 
 
 @pytest.mark.claim("P22")
@@ -253,7 +253,7 @@ def test_a_lane_that_waits_counts_after_the_other():
         assert not column._counts.any()
         column._one_at_a_time.release()
         assert waiting.result(60)
-    assert [part.tolist() for part in column.in_use()] == [[1], [2]]
+    assert [part.tolist() for part in column.in_use(2)] == [[1], [2]]
 
 
 @pytest.mark.claim("P22")
@@ -264,4 +264,30 @@ def test_counts_that_are_not_those_of_all_rows_are_refused(place, wrong):
     column.add(np.array([0, 2, 4, 4], dtype=np.int32), waits=True)
     column._counts[place] += wrong
     with pytest.raises(InexactArithmeticError, match="do not add up"):
-        column.in_use()
+        column.in_use(4)
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize("times", [0, 2])
+def test_rows_that_are_not_counted_once_are_refused(monkeypatch, times):
+    once = cell_counts._Histogram.add
+    several = lambda self, bins: [once(self, bins) for _ in range(times)]  # noqa: E731
+    monkeypatch.setattr(cell_counts._Histogram, "add", several)
+    with pytest.raises(InexactArithmeticError, match="do not add up"):
+        count(np.ones((5, 3)))
+
+
+def test_the_check_of_counts_has_room_for_many_rows():
+    column = cell_counts._ColumnHistogram(4)
+    column._counts = np.array([2**31, 0, 2**31, 0, 1])
+    assert column.in_use(2**32 + 1)[1].tolist() == [2**31, 2**31]
+
+
+@pytest.mark.claim("P8")
+def test_a_cell_without_a_bin_is_refused_without_its_number():
+    column = cell_counts._ColumnHistogram(4)
+    with pytest.raises(InexactArithmeticError) as refusal:
+        column.add(np.array([99], dtype=np.int32), waits=True)
+    assert "99" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    assert column.add(np.array([1], dtype=np.int32), waits=False)

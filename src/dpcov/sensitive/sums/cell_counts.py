@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpcov.errors import InexactArithmeticError, ParameterError
 from dpcov.exact.binning import Binning
 from dpcov.exact.ruler import Ruler
 from dpcov.exact.sealed import Sealed
-from dpcov.exact.tally import add_tally
+from dpcov.exact.tally import add_tally, expect_tally
 from dpcov.exact.threads import allowed_threads
 from dpcov.sensitive.sums.lanes import work_in_lanes
 from dpcov.sensitive.sums.rows import check_complete
@@ -170,8 +170,8 @@ class CellKernel:
 
     def counts(self, lanes: Sequence[CountingLane]) -> CellCounts:
         """Return the counts of all lanes, which are over."""
-        bins, counts = lanes[0].histogram.in_use(len(lanes))
         n_rows = sum(lane.n_rows for lane in lanes)
+        bins, counts = lanes[0].histogram.in_use(n_rows, threads=len(lanes))
         return CellCounts(bins, counts, n_rows=n_rows, ruler=self.ruler)
 
     def find_bins(self, rows: npt.NDArray[Any], room: Array, out: npt.NDArray[np.int32]) -> None:
@@ -224,15 +224,17 @@ class _Histogram:
 
     def add(self, bins: npt.NDArray[np.int32]) -> None:
         """Count the bins of some cells, a row for each column."""
+        # Now, and not in the hands of one lane while others wait for its column.
+        expect_tally(bins.size)
         pairs = list(zip(self._columns, bins, strict=True))
         busy = [pair for pair in pairs if not pair[0].add(pair[1], waits=False)]
         for column, found in busy:
             column.add(found, waits=True)
 
-    def in_use(self, threads: int) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
+    def in_use(self, n_rows: int, *, threads: int) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
         """Return the bins that are not empty, numbered through all columns, and their counts."""
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(_ColumnHistogram.in_use, self._columns))
+            found = list(pool.map(partial(_ColumnHistogram.in_use, n_rows=n_rows), self._columns))
         for column, (used, _) in enumerate(found):
             used += column * self._n_bins
         bins, counts = zip(*found, strict=True)
@@ -260,15 +262,17 @@ class _ColumnHistogram:
                 self._counts = self._counts.astype(np.int64)
             # A histogram of the block would be as long as all octaves between its cells.
             add_tally(bins, self._counts)
+        except IndexError:  # numpy names the index, which is that of a cell
+            raise InexactArithmeticError("A cell was put into a bin that is none.") from None
         finally:
             self._one_at_a_time.release()
         return True
 
-    def in_use(self) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
+    def in_use(self, n_rows: int) -> tuple[Integers, npt.NDArray[np.integer[Any]]]:
         """Return the bins that are not empty, and their counts, which must be those of all rows."""
         used = np.flatnonzero(self._counts[: self._n_bins] != 0)
         counts = self._counts[used]
-        if counts.sum(dtype=np.int64) + int(self._counts[-1]) != self._n_rows:
+        if counts.sum(dtype=np.int64) + int(self._counts[-1]) != n_rows:
             raise InexactArithmeticError(
                 "Counts of cells do not add up to the number of rows. Nothing was released. If "
                 "numba is installed, uninstall it, or install another version."
