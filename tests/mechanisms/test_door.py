@@ -22,7 +22,7 @@ from dpcov.errors import (
     SaturationWarning,
     WeakPromiseWarning,
 )
-from dpcov.mechanisms import dense
+from dpcov.mechanisms import dense, door
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, NoPromise
@@ -293,3 +293,12 @@ def test_no_error_quotes_a_cell(table):
         assert "987654" not in str(error)
         error = error.__cause__ or error.__context__
     assert "987654" not in printed.replace("987654.25, np", "")
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize(("stated", "message"), [(0, "from 1 to 1000000"), (10**6 + 1, "from 1")])
+def test_a_person_has_one_row_or_more_up_to_a_million(stated, message):
+    assert [door._rows_per_unit("who", rows) for rows in (1, 2, 10**6)] == [1, 2, 10**6]
+    assert door._rows_per_unit(None, None) == 1
+    with pytest.raises(ParameterError, match=message):
+        door._rows_per_unit("who", stated)

@@ -1,6 +1,7 @@
 """Claims P1 and P5: sensitivity on the integers, and the noise that pays for it."""
 
 import math
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -117,6 +118,43 @@ def test_the_grid_is_coarser_for_very_many_rows(n_rows, bits):
 def test_a_promise_that_needs_absurd_noise_is_refused():
     with pytest.raises(ParameterError, match="raise epsilon or delta"):
         calibrate_moments(promise=ApproxDP(1e-15, 1e-300, "replace"), n_rows=10, row_norm=1.0)
+
+
+@pytest.mark.claim("P17")
+@pytest.mark.claim("P28")
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("traces", [False, True])
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_the_noise_is_that_of_what_one_person_moves(relation, mean, traces, rows):
+    calibration = calibrate_moments(
+        promise=ApproxDP(1.0, 1e-5, relation),
+        n_rows=100,
+        row_norm=1.0,
+        multiplier=5.0,
+        with_mean=mean,
+        rows_per_unit=rows,
+        leaves_traces=traces,
+    )
+    squared = 4**calibration.grid.bits
+    # A constant of a quarter of the norm; what leaves traces is replaced in either relation.
+    constant = squared // 16 if mean else 0
+    moved = squared**2 + 2 * squared * constant
+    if relation == "replace" or traces:
+        moved = 2 * (squared + constant) ** 2
+    needed = 25 * rows**2 * moved
+    for variance in (calibration.diagonal**2, 2 * calibration.off_diagonal**2):
+        assert needed <= variance <= needed * (1 + Fraction(1, 10**6))
+    assert calibration.grid.constant**2 == constant
+    assert calibration.rows_per_unit == rows
+
+
+@pytest.mark.claim("P20")
+def test_a_calibration_is_for_one_row_of_a_person_unless_more_are_stated():
+    made = calibrate_moments(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=9, row_norm=1.0)
+    stated = {each.name: getattr(made, each.name) for each in fields(made)}
+    assert stated.pop("rows_per_unit") == 1
+    assert second_moment.MomentsCalibration(**stated) == made
 
 
 def test_known_noise_per_row():

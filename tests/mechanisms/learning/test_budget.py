@@ -16,6 +16,7 @@ from dpcov.mechanisms.learning.budget import (
     split_budget,
     steps_needed,
 )
+from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.privacy import ApproxDP, events_delta, gaussian_scale
 from dpcov.releases.learned import tails_are_blurred
@@ -152,3 +153,14 @@ def test_the_ruler_is_about_what_is_stated():
     ruler = Stated(lower=lower, upper=upper, center=center, scale=scale, design=design).ruler()
     assert ruler.origin.tolist() == [1000.0, -8.0, 0.0, 70.0]
     assert ruler.top.tolist() == [11, 40, 4, math.frexp(1e-9)[1] + 20]
+
+
+@pytest.mark.claim("P20")
+def test_a_budget_is_for_one_row_of_a_person_unless_more_are_stated():
+    budget = split_budget(PROMISE, facts())
+    assert budget.rows_per_unit == 1
+    one = Payment(multiplier=2.0)
+    assert one == Payment(multiplier=2.0, rows_per_unit=1)
+    for rows in (1, 3):
+        paid = split_budget(PROMISE, facts(), rows_per_unit=rows).payment("radius")
+        assert paid == Payment(multiplier=budget.multipliers["radius"], rows_per_unit=rows)
