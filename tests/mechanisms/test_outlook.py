@@ -66,3 +66,8 @@ def test_no_other_split_shows_a_smaller_correlation(center, both):
     least = shown(best["selection"] / both)
     assert all(least <= shown(step / 20) for step in range(2, 19))
     assert 0.1 <= best["selection"] / both <= 0.9
+
+
+def test_where_no_split_shows_anything_both_have_a_half():
+    best = best_shares(PROMISE, **FACTS | {"n_rows": 10}, center="differences")
+    assert best == {"selection": 0.5, "values": 0.5}

@@ -19,6 +19,8 @@ from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms import second_moment
 from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
+from dpcov.releases import NoiseScale
+from dpcov.releases.weights import Weights
 from dpcov.sensitive.sums.gram import Gram
 
 GRID = Grid(row_norm=1.0, bits=20)
@@ -235,3 +237,42 @@ def test_the_gram_must_fit_the_plan():
     for wrong, size in ((other_rows, 2), (other_grid, 3), (other_design, 2)):
         with pytest.raises(ParameterError, match="not made for this calibration"):
             release_gram(wrong, calibration, design=numbers(size), stream=stream)
+
+
+def test_without_noise_moments_and_mean_are_those_of_the_rows(monkeypatch):
+    monkeypatch.setattr(second_moment, "add_noise", lambda sums, scale, stream: sums)
+    table = np.random.default_rng(0).normal(0.1, 0.2, size=(400, 3)) / 2
+    calibration = calibrate_moments(
+        promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=400, row_norm=1.0, with_mean=True
+    )
+    sums = Gram.from_rows(table, grid=calibration.grid)
+    stream = RandomStream.from_seed(1)
+    made = release_gram(sums, calibration, design=numbers(3), stream=stream)
+    assert made.mean == pytest.approx(table.mean(axis=0), abs=1e-6)
+    # The square of a noisy mean is too large by its noise.
+    noise = calibration.off_diagonal * calibration.grid.step / calibration.grid.constant / 400
+    assert made.noise_scale.mean == pytest.approx(noise, rel=1e-12)
+    expected = np.cov(table.T, bias=True) + noise**2 * np.eye(3)
+    assert made.matrix == pytest.approx(expected, abs=1e-6)
+    scale = calibration.grid.step**2 / 400
+    assert made.noise_scale.diagonal == pytest.approx(calibration.diagonal * scale, rel=1e-12)
+    assert made.noise_scale.off_diagonal == pytest.approx(
+        calibration.off_diagonal * scale, rel=1e-12
+    )
+
+
+@pytest.mark.claim("P27")
+def test_without_noise_weighted_moments_and_mean_are_those_of_the_rows():
+    weights = Weights(bound=4.0, mean=0.25, mean_square=0.1, error=0.01, constant=0.5)
+    generator = np.random.default_rng(0)
+    share, table = generator.random(400), generator.normal(size=(400, 2))
+    share *= 0.25 / share.mean()
+    whole = np.sqrt(share)[:, None] * np.column_stack([table, np.full(400, 0.5)])
+    noise = NoiseScale(0.01, 0.02, mean=0.03)
+    moments, mean = second_moment._take_out_weights(whole.T @ whole / 400, noise, weights)
+    expected = share @ table / share.sum()
+    apart = table - expected
+    assert mean == pytest.approx(expected)
+    assert moments == pytest.approx(
+        (apart * share[:, None]).T @ apart / share.sum() + 0.03**2 * np.eye(2)
+    )
