@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from designs import numbers
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.learning.budget import (
     MOMENTS,
@@ -164,3 +166,13 @@ def test_a_budget_is_for_one_row_of_a_person_unless_more_are_stated():
     for rows in (1, 3):
         paid = split_budget(PROMISE, facts(), rows_per_unit=rows).payment("radius")
         assert paid == Payment(multiplier=budget.multipliers["radius"], rows_per_unit=rows)
+
+
+@pytest.mark.claim("P23")
+def test_one_column_takes_all_steps_and_none_but_a_category_takes_few():
+    plain = ["range", "center", "limit", "mean", "scale", "beyond", *LENGTHS]
+    assert steps_needed(Stated.nothing(1)) == plain
+    category = Field("a", ("y", "z"), may_be_missing=False)
+    assert steps_needed(Stated.of([None], Design((category,)))) == ["levels", *LENGTHS]
+    gaps = Design((Field("a", ("y", "z")),))
+    assert steps_needed(Stated.of([None], gaps, 2.0)) == ["weights", "observed", "levels", *LENGTHS]
