@@ -168,3 +168,13 @@ def test_the_number_of_pairs_is_one_that_there_is(max_pairs):
         calibrated(center="stated", n_columns=5, max_pairs=max_pairs)
     with pytest.raises(ParameterError, match="two columns or more"):
         calibrated(center="stated", n_columns=1, max_pairs=1)
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("steps", [1, 2, 1000, 2**20])
+def test_sums_of_cells_weigh_at_least_one_step_and_no_more_than_the_bound_on_cells(steps):
+    made = calibrated(center="stated", row_norm=1.0, cell_bound=steps / 2**20)
+    assert made.squares.cell_bound == steps
+    # The root of 2 · 0.4 · R/√p · B, whole and at most B.
+    best = math.floor(math.sqrt(0.8 * 2**20 / math.sqrt(50) * steps))
+    assert made.squares.weight == min(steps, best) >= 1

@@ -227,3 +227,25 @@ def test_each_step_asks_as_often_as_was_paid_for_and_only_columns_that_need_it(m
         "levels": [2],
     }
     assert asked == [size for sizes in answers.values() for size in sizes]
+
+
+@pytest.mark.claim("P27")
+@pytest.mark.parametrize(("weight", "mean"), [(0.0, 1e-3), (1.0, 0.25), (4.0, 1.0), (9.0, 1.0)])
+def test_an_average_weight_is_a_share_of_its_bound_and_never_nothing(weight, mean, monkeypatch):
+    design = Design(tuple(map(Field, "abcd")))
+    plain = Stated.of([None] * 4, design, 4.0)
+    kernel = CellKernel(plain.ruler(), plain.lower, plain.upper, Missing.PAIRWISE)
+    rows = np.column_stack([np.ones((50, 4)), np.full(50, weight)])
+    counts = FieldKernel(design, kernel, Missing.PAIRWISE, 4.0).sum_over([rows])
+    budget = LearningBudget(promise=PROMISE, rows_per_unit=2, multipliers={"weights": 3.0})
+    stream = RandomStream.from_seed(1)
+    found = learning._learn_weights(counts, plain, budget, Tuning(), stream)
+    assert (found.bound, found.mean, found.constant) == (4.0, mean, 0.5)
+    assert found.mean_square == min(weight / 4, 1.0) ** 2
+    assert found.error == pytest.approx(3 * 2 * math.sqrt(2) / 50, rel=1e-6)
+    # Noise may leave more than all, or less than nothing.
+    for more, cut in ((10.0, 1.0), (-10.0, 1e-3)):
+        monkeypatch.setattr(
+            noisy, "add_noise", lambda sums, scale, _, more=more: sums + np.int64(more * scale)
+        )
+        assert learning._learn_weights(counts, plain, budget, Tuning(), stream).mean == cut
