@@ -58,13 +58,14 @@ def spread_of(cells, budget, *, there=1.0, center=np.nan, scale=np.nan):
     return learning._learn_spread(setting, ranges, zero, zero, budget)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("cells", "there"), [(TWO_SIDES, 1.0), (HALF_THERE, 0.5)])
-def test_center_and_scale_are_mean_and_deviation_of_the_cells_that_are_there(cells, there):
-    found = spread_of(cells, paying(), there=there)
-    assert found.center == pytest.approx([100.0], abs=0.5)
+def test_center_and_scale_are_mean_and_deviation_of_the_cells_that_are_there(cells, there, sign):
+    found = spread_of(sign * cells, paying(), there=there)
+    assert found.center == pytest.approx([sign * 100.0], abs=0.5)
     assert found.scale == pytest.approx([400.0], rel=2e-3)
     assert not found.unseen.any()
-    limit = found.least_reach[0] - found.center[0]
+    limit = found.least_reach[0] - abs(found.center[0])
     assert 1.7 * 500 <= limit <= 1.7 * 500 * 2 ** (14 / 2**6)
 
 
