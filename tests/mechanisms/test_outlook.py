@@ -71,3 +71,9 @@ def test_no_other_split_shows_a_smaller_correlation(center, both):
 def test_where_no_split_shows_anything_both_have_a_half():
     best = best_shares(PROMISE, **FACTS | {"n_rows": 10}, center="differences")
     assert best == {"selection": 0.5, "values": 0.5}
+
+
+def test_where_nearly_all_pairs_are_released_the_selection_has_a_tenth():
+    facts = {"n_rows": 2000, "n_columns": 10, "max_pairs": 44}
+    best = best_shares(PROMISE, **facts, center="differences")
+    assert best == {"selection": 0.1, "values": 0.9}

@@ -176,3 +176,13 @@ def test_one_column_takes_all_steps_and_none_but_a_category_takes_few():
     assert steps_needed(Stated.of([None], Design((category,)))) == ["levels", *LENGTHS]
     gaps = Design((Field("a", ("y", "z")),))
     assert steps_needed(Stated.of([None], gaps, 2.0)) == ["weights", "observed", "levels", *LENGTHS]
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "center", "scale"])
+def test_what_is_stated_cannot_be_changed_later(name):
+    mine = np.full(2, 0.5)
+    stated = facts(**{name: mine})
+    mine[0] = 7.0
+    assert getattr(stated, name)[0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(stated, name)[0] = 7.0
