@@ -190,6 +190,14 @@ def test_an_epsilon_above_three_is_warned_of(make):
         make(ROWS, epsilon=4, delta=1e-9, seed=1)  # a simulation promises nothing anyway
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "percent"), [(3.01, "20.3"), (4.5, "90.1"), (4.7, "100"), (50.0, "100")]
+)
+def test_a_warning_of_epsilon_says_what_a_chance_of_one_percent_may_become(epsilon, percent):
+    with pytest.warns(LargeEpsilonWarning, match=f"may have one of {percent} % after"):
+        dpcov.release(ROWS, epsilon=epsilon, delta=1e-9, row_norm=1.0)
+
+
 def test_any_seed_of_any_size_works():
     assert dpcov.release(ROWS, **BUDGET, seed=10**5000).simulated
 

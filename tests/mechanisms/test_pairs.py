@@ -579,3 +579,19 @@ def test_public_variances_are_published_in_the_units_of_the_columns(no_noise):
     )
     assert made.variances.values.tolist() == [1.0, 1.0, 0.25]
     assert made.variances.noise_scale == 0
+
+
+@pytest.mark.claim("P31")
+@pytest.mark.parametrize("sign", [1, -1])
+def test_noisy_mean_signs_are_no_larger_than_signs(sign, monkeypatch):
+    """Products about larger ones would move farther than their factor says."""
+    monkeypatch.setattr(
+        pairs_steps,
+        "add_noise",
+        lambda sums, scale, stream: sums.astype(np.int64) + sign * 9 * scale,
+    )
+    calibration = calibrate_pairs(promise=PROMISE, **FACTS, center="learned")
+    signs = np.full((1000, 50), sign)
+    sums = CoMovement.from_blocks([signs], n_columns=50, center=np.zeros(50))
+    means = pairs_steps._release_signs(sums, calibration, RandomStream.from_seed(0))
+    assert means.values.tolist() == [sign] * 50

@@ -178,3 +178,9 @@ def test_sums_of_cells_weigh_at_least_one_step_and_no_more_than_the_bound_on_cel
     # The root of 2 · 0.4 · R/√p · B, whole and at most B.
     best = math.floor(math.sqrt(0.8 * 2**20 / math.sqrt(50) * steps))
     assert made.squares.weight == min(steps, best) >= 1
+
+
+@pytest.mark.parametrize("bound", [1e-22, 1e-30, 2e-18])
+def test_a_bound_on_cells_that_no_release_can_state_is_refused_before_noise(bound):
+    with pytest.raises(ParameterError, match="cell_bound must lie in"):
+        calibrated(center="stated", row_norm=1e-18, cell_bound=bound)
