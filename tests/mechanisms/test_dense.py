@@ -8,6 +8,7 @@ import pytest
 
 import dpcov
 from dpcov import Column, Columns
+from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, ParameterError, SaturationWarning
 from dpcov.mechanisms import dense, strongest_pairs
 from dpcov.mechanisms.budget import split
@@ -433,3 +434,33 @@ def test_compiled_loops_leave_no_trace_in_a_release(order, tmp_path):
             dpcov.release(rows, epsilon=1.0, delta=1e-6, seed=1).save(tmp_path / "one.npz")
         written.append((tmp_path / "one.npz").read_bytes())
     assert written[0] == written[1]
+
+
+@pytest.mark.claim("P28")
+@pytest.mark.parametrize("missing", ["pairwise", "center"])
+@pytest.mark.parametrize("known", [None, True, False])
+@pytest.mark.parametrize("weight_bound", [None, 2.0])
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_moments_pay_for_any_row_where_one_without_cells_leaves_traces(
+    relation, weight_bound, known, missing
+):
+    options = DenseOptions(
+        promise=ApproxDP(1.0, 1e-6, relation),
+        facts=None,
+        row_norm=None,
+        shares=None,
+        rows_per_unit=3,
+        missing=Missing(missing),
+        weight_bound=weight_bound,
+    )
+    made = options.calibrate(n_rows=100, row_norm=1.0, multiplier=5.0, has_gaps=known)
+    squared = 4**made.grid.bits
+    # Weighted rows have their constant among their cells.
+    constant = squared // 16 if weight_bound is None else 0
+    gaps = missing == "pairwise" if known is None else known
+    moved = squared**2 + 2 * squared * constant
+    if relation == "replace" or gaps or weight_bound is not None:
+        moved = 2 * (squared + constant) ** 2
+    needed = 25 * 3**2 * moved
+    assert needed <= made.diagonal**2 <= needed * (1 + 1e-6)
+    assert made.grid.constant**2 == constant

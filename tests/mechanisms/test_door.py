@@ -22,7 +22,7 @@ from dpcov.errors import (
     SaturationWarning,
     WeakPromiseWarning,
 )
-from dpcov.mechanisms import dense
+from dpcov.mechanisms import dense, door
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.mechanisms.second_moment import calibrate_moments
 from dpcov.privacy import ApproxDP, NoPromise
@@ -190,6 +190,14 @@ def test_an_epsilon_above_three_is_warned_of(make):
         make(ROWS, epsilon=4, delta=1e-9, seed=1)  # a simulation promises nothing anyway
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "percent"), [(3.01, "20.3"), (4.5, "90.1"), (4.7, "100"), (50.0, "100")]
+)
+def test_a_warning_of_epsilon_says_what_a_chance_of_one_percent_may_become(epsilon, percent):
+    with pytest.warns(LargeEpsilonWarning, match=f"may have one of {percent} % after"):
+        dpcov.release(ROWS, epsilon=epsilon, delta=1e-9, row_norm=1.0)
+
+
 def test_any_seed_of_any_size_works():
     assert dpcov.release(ROWS, **BUDGET, seed=10**5000).simulated
 
@@ -293,3 +301,12 @@ def test_no_error_quotes_a_cell(table):
         assert "987654" not in str(error)
         error = error.__cause__ or error.__context__
     assert "987654" not in printed.replace("987654.25, np", "")
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize(("stated", "message"), [(0, "from 1 to 1000000"), (10**6 + 1, "from 1")])
+def test_a_person_has_one_row_or_more_up_to_a_million(stated, message):
+    assert [door._rows_per_unit("who", rows) for rows in (1, 2, 10**6)] == [1, 2, 10**6]
+    assert door._rows_per_unit(None, None) == 1
+    with pytest.raises(ParameterError, match=message):
+        door._rows_per_unit("who", stated)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpcov
+from dpcov.columns import Units
 from dpcov.errors import InputError, MissingValueError, ParameterError
 from dpcov.exact import population, sign_products, triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.triangle import Triangle
+from dpcov.mechanisms import pairs as pairs_steps
 from dpcov.mechanisms import pairs_calibration
 from dpcov.mechanisms.pairs import _pairs_at, release_co_movement
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
@@ -502,3 +504,94 @@ def test_counted_bits_and_blas_release_the_same_bytes(center, monkeypatch, tmp_p
     )
     assert saved("bits.npz") == by_blas
     assert counted
+
+
+ABOUT = np.array([0.2, -0.1, 0.3])
+
+
+@pytest.fixture
+def no_noise(monkeypatch):
+    """Let noise be paid for, and not be added."""
+    monkeypatch.setattr(pairs_steps, "add_noise", lambda sums, scale, stream: sums.astype(np.int64))
+
+
+def released_exactly(rows, center):
+    """Release all pairs of three columns, and their variances."""
+    calibration = calibrate_pairs(
+        promise=PROMISE,
+        n_rows=len(rows) * (2 if center == "differences" else 1),
+        n_columns=3,
+        max_pairs=3,
+        center=center,
+        row_norm=8.0,
+    )
+    about = None if center == "differences" else ABOUT
+    sums = CoMovement.from_blocks([rows], n_columns=3, center=about, squares=calibration.squares)
+    made = release_co_movement(
+        sums, calibration, columns=("a", "b", "c"), stream=RandomStream.from_seed(0)
+    )
+    return made, calibration
+
+
+@pytest.mark.parametrize("center", ["stated", "learned", "differences"])
+def test_without_noise_co_movements_and_variances_are_those_of_the_rows(center, no_noise):
+    rows = np.random.default_rng(5).normal(size=(500, 3)) + np.array([0.0, 0.0, 1.5])
+    made, calibration = released_exactly(rows, center)
+    apart = rows if center == "differences" else rows - ABOUT
+    signs, (first, second) = np.sign(apart), made.pairs.T
+    expected = (signs[:, first] * signs[:, second]).mean(axis=0)
+    if center == "learned":
+        means = signs.mean(axis=0)
+        assert made.mean_signs.values == pytest.approx(means, abs=2**-11)
+        assert made.mean_signs.noise_scale == calibration.mean_sign_noise
+        # A large mean is subtracted, and what is believed of small ones is taken out.
+        off, left = made.mean_signs.subtracted, made.mean_signs.expected[0]
+        assert np.flatnonzero(off).tolist() == [2]
+        expected = ((signs - off)[:, first] * (signs - off)[:, second]).mean(axis=0)
+        expected -= left[first] * left[second]
+    else:
+        assert made.mean_signs is None
+    assert made.pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert made.co_movement == pytest.approx(expected, abs=2e-3 if center == "learned" else 1e-9)
+    squares = (apart**2).mean(axis=0)
+    if center == "differences":
+        assert made.variances.means is None
+        assert made.variances.values == pytest.approx(squares, abs=1e-4)
+    else:
+        assert made.variances.means == pytest.approx(apart.mean(axis=0), abs=1e-4)
+        taken = squares - apart.mean(axis=0) ** 2 + calibration.mean_noise**2
+        assert made.variances.values == pytest.approx(taken, abs=1e-4)
+
+
+def test_public_variances_are_published_in_the_units_of_the_columns(no_noise):
+    rows = np.zeros((500, 3))
+    calibration = calibrate_pairs(
+        promise=PROMISE, n_rows=500, n_columns=3, max_pairs=3, center="stated"
+    )
+    sums = CoMovement.from_blocks([rows], n_columns=3, center=np.zeros(3))
+    made = release_co_movement(
+        sums,
+        calibration,
+        columns=("a", "b", "c"),
+        stream=RandomStream.from_seed(0),
+        public_variances=np.array([1.0, 4.0, 9.0]),
+        units=Units(np.zeros(3), np.array([1.0, 2.0, 6.0])),
+    )
+    assert made.variances.values.tolist() == [1.0, 1.0, 0.25]
+    assert made.variances.noise_scale == 0
+
+
+@pytest.mark.claim("P31")
+@pytest.mark.parametrize("sign", [1, -1])
+def test_noisy_mean_signs_are_no_larger_than_signs(sign, monkeypatch):
+    """Products about larger ones would move farther than their factor says."""
+    monkeypatch.setattr(
+        pairs_steps,
+        "add_noise",
+        lambda sums, scale, stream: sums.astype(np.int64) + sign * 9 * scale,
+    )
+    calibration = calibrate_pairs(promise=PROMISE, **FACTS, center="learned")
+    signs = np.full((1000, 50), sign)
+    sums = CoMovement.from_blocks([signs], n_columns=50, center=np.zeros(50))
+    means = pairs_steps._release_signs(sums, calibration, RandomStream.from_seed(0))
+    assert means.values.tolist() == [sign] * 50

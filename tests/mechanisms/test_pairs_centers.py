@@ -13,6 +13,7 @@ import dpcov
 from dpcov.columns.missing import Missing
 from dpcov.exact import triangle
 from dpcov.exact.randomness import RandomStream
+from dpcov.exact.ruler import Ruler
 from dpcov.mechanisms import pairs_centering, pairs_centers
 from dpcov.mechanisms.outlook import choose_center
 from dpcov.mechanisms.pairs_calibration import FINER_BITS, calibrate_pairs
@@ -420,3 +421,20 @@ def test_mean_signs_are_on_a_grid_and_split_by_size():
 def test_means_that_are_noise_are_not_believed():
     signs = MeanSigns(np.array([0.125, -0.125]), 0.2)
     assert signs.expected[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("place", [0, 1, 5, 1000, 20_000, 81_922, 163_842])
+def test_where_answers_are_clear_no_place_is_asked_about_twice(place):
+    """Whatever the answers are near zero or one, each moves an end by a bin or more."""
+    ruler = Ruler(np.zeros(1), np.array([40]), 10)
+    search, asked = pairs_centers._Search(ruler), []
+    for _ in range(60):
+        (bins,), cut = search.cut(ruler, search.place)
+        if search._high[0] - search._low[0] < 2:
+            break
+        asked.append(float(search.place[0]))
+        answer = 1e-3 if len(asked) % 2 else 1.0
+        search.take(np.array([answer if bins > place else -answer]), 1e-9, cut)
+    assert len(set(asked)) == len(asked) < 60
+    assert search._low[0] <= place + 1
+    assert place <= search._high[0]

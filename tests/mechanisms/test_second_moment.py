@@ -1,6 +1,7 @@
 """Claims P1 and P5: sensitivity on the integers, and the noise that pays for it."""
 
 import math
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,8 @@ from dpcov.exact.rounded_gaussian import draw_rounded_gaussian
 from dpcov.mechanisms import second_moment
 from dpcov.mechanisms.second_moment import calibrate_moments, release_gram
 from dpcov.privacy import ApproxDP, Neighbors, gaussian_delta
+from dpcov.releases import NoiseScale
+from dpcov.releases.weights import Weights
 from dpcov.sensitive.sums.gram import Gram
 
 GRID = Grid(row_norm=1.0, bits=20)
@@ -119,6 +122,43 @@ def test_a_promise_that_needs_absurd_noise_is_refused():
         calibrate_moments(promise=ApproxDP(1e-15, 1e-300, "replace"), n_rows=10, row_norm=1.0)
 
 
+@pytest.mark.claim("P17")
+@pytest.mark.claim("P28")
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("traces", [False, True])
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_the_noise_is_that_of_what_one_person_moves(relation, mean, traces, rows):
+    calibration = calibrate_moments(
+        promise=ApproxDP(1.0, 1e-5, relation),
+        n_rows=100,
+        row_norm=1.0,
+        multiplier=5.0,
+        with_mean=mean,
+        rows_per_unit=rows,
+        leaves_traces=traces,
+    )
+    squared = 4**calibration.grid.bits
+    # A constant of a quarter of the norm; what leaves traces is replaced in either relation.
+    constant = squared // 16 if mean else 0
+    moved = squared**2 + 2 * squared * constant
+    if relation == "replace" or traces:
+        moved = 2 * (squared + constant) ** 2
+    needed = 25 * rows**2 * moved
+    for variance in (calibration.diagonal**2, 2 * calibration.off_diagonal**2):
+        assert needed <= variance <= needed * (1 + Fraction(1, 10**6))
+    assert calibration.grid.constant**2 == constant
+    assert calibration.rows_per_unit == rows
+
+
+@pytest.mark.claim("P20")
+def test_a_calibration_is_for_one_row_of_a_person_unless_more_are_stated():
+    made = calibrate_moments(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=9, row_norm=1.0)
+    stated = {each.name: getattr(made, each.name) for each in fields(made)}
+    assert stated.pop("rows_per_unit") == 1
+    assert second_moment.MomentsCalibration(**stated) == made
+
+
 def test_known_noise_per_row():
     calibration = calibrate_moments(promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=1, row_norm=2.0)
     assert calibration.noise_scale.off_diagonal == pytest.approx(3.7306 * 4, rel=1e-4)
@@ -197,3 +237,42 @@ def test_the_gram_must_fit_the_plan():
     for wrong, size in ((other_rows, 2), (other_grid, 3), (other_design, 2)):
         with pytest.raises(ParameterError, match="not made for this calibration"):
             release_gram(wrong, calibration, design=numbers(size), stream=stream)
+
+
+def test_without_noise_moments_and_mean_are_those_of_the_rows(monkeypatch):
+    monkeypatch.setattr(second_moment, "add_noise", lambda sums, scale, stream: sums)
+    table = np.random.default_rng(0).normal(0.1, 0.2, size=(400, 3)) / 2
+    calibration = calibrate_moments(
+        promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=400, row_norm=1.0, with_mean=True
+    )
+    sums = Gram.from_rows(table, grid=calibration.grid)
+    stream = RandomStream.from_seed(1)
+    made = release_gram(sums, calibration, design=numbers(3), stream=stream)
+    assert made.mean == pytest.approx(table.mean(axis=0), abs=1e-6)
+    # The square of a noisy mean is too large by its noise.
+    noise = calibration.off_diagonal * calibration.grid.step / calibration.grid.constant / 400
+    assert made.noise_scale.mean == pytest.approx(noise, rel=1e-12)
+    expected = np.cov(table.T, bias=True) + noise**2 * np.eye(3)
+    assert made.matrix == pytest.approx(expected, abs=1e-6)
+    scale = calibration.grid.step**2 / 400
+    assert made.noise_scale.diagonal == pytest.approx(calibration.diagonal * scale, rel=1e-12)
+    assert made.noise_scale.off_diagonal == pytest.approx(
+        calibration.off_diagonal * scale, rel=1e-12
+    )
+
+
+@pytest.mark.claim("P27")
+def test_without_noise_weighted_moments_and_mean_are_those_of_the_rows():
+    weights = Weights(bound=4.0, mean=0.25, mean_square=0.1, error=0.01, constant=0.5)
+    generator = np.random.default_rng(0)
+    share, table = generator.random(400), generator.normal(size=(400, 2))
+    share *= 0.25 / share.mean()
+    whole = np.sqrt(share)[:, None] * np.column_stack([table, np.full(400, 0.5)])
+    noise = NoiseScale(0.01, 0.02, mean=0.03)
+    moments, mean = second_moment._take_out_weights(whole.T @ whole / 400, noise, weights)
+    expected = share @ table / share.sum()
+    apart = table - expected
+    assert mean == pytest.approx(expected)
+    assert moments == pytest.approx(
+        (apart * share[:, None]).T @ apart / share.sum() + 0.03**2 * np.eye(2)
+    )

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from designs import numbers
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.learning.budget import (
     MOMENTS,
@@ -16,6 +18,7 @@ from dpcov.mechanisms.learning.budget import (
     split_budget,
     steps_needed,
 )
+from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.privacy import ApproxDP, events_delta, gaussian_scale
 from dpcov.releases.learned import tails_are_blurred
@@ -152,3 +155,34 @@ def test_the_ruler_is_about_what_is_stated():
     ruler = Stated(lower=lower, upper=upper, center=center, scale=scale, design=design).ruler()
     assert ruler.origin.tolist() == [1000.0, -8.0, 0.0, 70.0]
     assert ruler.top.tolist() == [11, 40, 4, math.frexp(1e-9)[1] + 20]
+
+
+@pytest.mark.claim("P20")
+def test_a_budget_is_for_one_row_of_a_person_unless_more_are_stated():
+    budget = split_budget(PROMISE, facts())
+    assert budget.rows_per_unit == 1
+    one = Payment(multiplier=2.0)
+    assert one == Payment(multiplier=2.0, rows_per_unit=1)
+    for rows in (1, 3):
+        paid = split_budget(PROMISE, facts(), rows_per_unit=rows).payment("radius")
+        assert paid == Payment(multiplier=budget.multipliers["radius"], rows_per_unit=rows)
+
+
+@pytest.mark.claim("P23")
+def test_one_column_takes_all_steps_and_none_but_a_category_takes_few():
+    plain = ["range", "center", "limit", "mean", "scale", "beyond", *LENGTHS]
+    assert steps_needed(Stated.nothing(1)) == plain
+    category = Field("a", ("y", "z"), may_be_missing=False)
+    assert steps_needed(Stated.of([None], Design((category,)))) == ["levels", *LENGTHS]
+    gaps = Design((Field("a", ("y", "z")),))
+    assert steps_needed(Stated.of([None], gaps, 2.0)) == ["weights", "observed", "levels", *LENGTHS]
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "center", "scale"])
+def test_what_is_stated_cannot_be_changed_later(name):
+    mine = np.full(2, 0.5)
+    stated = facts(**{name: mine})
+    mine[0] = 7.0
+    assert getattr(stated, name)[0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(stated, name)[0] = 7.0

@@ -16,7 +16,7 @@ from dpcov.mechanisms.learning.lengths import (
     widen,
 )
 from dpcov.mechanisms.learning.quantiles import Payment
-from dpcov.mechanisms.learning.tuning import DEFAULT
+from dpcov.mechanisms.learning.tuning import DEFAULT, Tuning
 from dpcov.sensitive.sums.norm_histogram import NormBins
 
 N_ROWS = 10**6
@@ -221,3 +221,43 @@ def test_a_radius_is_not_made_larger_than_limits_let_rows_be():
 @pytest.mark.parametrize("squared", [17.0, 30.0, 79.0])
 def test_a_radius_is_never_made_smaller(squared):
     assert widened(squared) == 1
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "tail"),
+    [
+        (10_000, 20, 4 * 5.0 * 2 * 20 / 10_000),  # 4 σ m p / n
+        (10_000, 1, 2.5 * 20.0 * 3 * 7**0.5 / 10_000),  # 2.5 sd of one of 7 answers
+        (100, 20, 0.5),
+    ],
+)
+def test_the_tail_is_where_noise_and_bias_are_alike_or_stands_out_or_is_half(
+    n_rows, n_columns, tail
+):
+    moments, radius = payment(5.0, rows_per_unit=2), payment(20.0, rows_per_unit=3)
+    found = tail_wanted(n_rows, n_columns, moments=moments, radius=radius, tuning=Tuning())
+    assert found == pytest.approx(tail, rel=1e-6)
+
+
+def test_a_radius_costs_hardly_anything_where_its_noise_is_six_tenths_of_the_sampling_error():
+    moments = payment(5.0, rows_per_unit=2)
+    free = free_squared_norm(10_000, moments=moments, tuning=Tuning())
+    assert free * 5.0 * 2 / 10_000 == pytest.approx(0.6 / 10_000**0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("squared", "options", "least"),
+    [
+        (8.0, {}, 4.0 + 11.0),  # what is usual, and one cell at its limit
+        (2.0, {}, 0.6 * 2.0 + 11.0),  # columns that vary less
+        (2.0, {"most": 7.0}, 7.0),
+        (2.0, {"n_rows": 10_000, "multiplier": 2.0}, 0.6 * 100 / 2.0),
+    ],
+)
+def test_a_radius_is_the_last_edge_that_is_no_larger_than_is_needed(squared, options, least):
+    options = {"most": np.inf, "n_rows": 100, "multiplier": 500.0} | options
+    edges = edges_about(4.0, Tuning())
+    place = edges.tolist().index(squared)
+    moments = Payment(multiplier=options.pop("multiplier"))
+    found = widen(place, edges, **options, moments=moments, tuning=Tuning())
+    assert edges[found] <= least < edges[found + 1]
