@@ -43,7 +43,9 @@ def listed(module: str) -> tuple[Mutant, ...]:
     """Return all mutants of a module."""
     path, kept = path_of(module), KEPT / "mutants" / f"{module}.json"
     stamp = digest(path, Path(mutants.__file__))
-    before = json.loads(kept.read_text("utf-8")) if kept.exists() else {"stamp": ""}
+    before: dict[str, Any] = {"stamp": ""}
+    if kept.exists():
+        before = json.loads(kept.read_text("utf-8"))
     source = path.read_text("utf-8")
     if before["stamp"] != stamp:
         made = [_short(mutant, source) for mutant in mutants.mutants_of(module)]

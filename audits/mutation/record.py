@@ -71,7 +71,7 @@ def module_of(name: str) -> str:
 
 def known_survivors() -> dict[str, Harmless]:
     """Return the survivors that were looked at, by the names of their mutants."""
-    known = {}
+    known: dict[str, Harmless] = {}
     for path in sorted(SURVIVORS.glob("*.toml")):
         for group in tomllib.loads(path.read_text(encoding="utf-8")).get("survivors", []):
             if group["kind"] not in KINDS:

@@ -241,7 +241,7 @@ def _replace(path: Path, source: str) -> None:
             return compile(source, str(path), "exec", dont_inherit=True)
         return original(self, fullname)
 
-    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
 class _Chosen:

@@ -134,6 +134,17 @@ def test_strong_scores_leave_the_law_of_the_weak_ones_alone():
     assert pvalue(counted, law(SCORES, 1, SCALE)) > 1e-4
 
 
+@pytest.mark.claim("P11")
+def test_weights_are_relative_to_the_largest_score_that_is_left():
+    # Relative to one that is gone, they might be too small for floats to tell them apart.
+    values, how_many = np.array([0, 3, 900]), np.array([2, 2, 2])
+    urn = selection._Urn(values, how_many, 1.0, RandomStream.from_seed(5))
+    for _ in range(5):
+        urn.draw()
+        assert urn._left[urn._top] > 0
+        assert urn._weight[urn._top] == 1.0
+
+
 @given(st.integers(1, 40), st.integers(0, 2**32))
 def test_the_chosen_differ_and_rise(count, seed):
     scores = np.random.default_rng(seed).integers(0, 4, size=41).astype(np.int32)
