@@ -43,6 +43,13 @@ def test_add_remove_says_that_the_number_of_rows_is_public():
     assert "n public" in str(ApproxDP(1, 1e-6, "add-remove"))
 
 
+def test_a_promise_about_privacy_units_names_its_own_relation():
+    replaced = ApproxDP(1, 1e-6, "replace", "who").in_words
+    assert "tables that differ in the cells of all rows of one 'who'" in replaced
+    removed = ApproxDP(1, 1e-6, "add-remove", "who").in_words
+    assert "rows that add nothing in the place of all rows of one 'who'" in removed
+
+
 def test_the_local_model_says_that_the_row_stays_on_the_device():
     assert str(PureDP(1, "local")) == "1-differential privacy in the local model"
     assert "never leaves the person's device" in PureDP(1, "local").in_words
