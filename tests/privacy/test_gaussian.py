@@ -173,6 +173,12 @@ def test_impossible_numbers_are_refused(name, value):
         gaussian_scale(**arguments)
 
 
+@pytest.mark.parametrize("epsilon", [-0.5, 2e6, math.nan, None])
+def test_no_delta_is_told_for_an_impossible_epsilon(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must"):
+        gaussian_delta(epsilon=epsilon, scale=1.0)
+
+
 def test_delta_of_one_or_below_the_range_is_refused():
     for delta in (1.0, 1e-301):
         with pytest.raises(ParameterError, match="delta must"):
