@@ -209,3 +209,25 @@ def test_the_repr_does_not_show_the_key():
 def test_an_impossible_seed_is_refused(seed):
     with pytest.raises(ParameterError, match="seed must"):
         RandomStream.from_seed(seed)
+
+
+@pytest.mark.claim("P41")
+def test_what_must_happen_before_noise_happens_once_and_before_the_first_words():
+    happened = []
+    stream = RandomStream.from_os(before=lambda: happened.append(stream.is_drawn))
+    assert happened == []
+    stream.words(1)
+    stream.words(1)
+    assert happened == [False]
+
+
+@pytest.mark.claim("P41")
+def test_no_words_are_returned_while_what_must_happen_before_fails():
+    def fail():
+        raise OSError("the ledger cannot be written")
+
+    stream = RandomStream.from_os(before=fail)
+    for _ in range(2):
+        with pytest.raises(OSError, match="ledger"):
+            stream.words(1)
+    assert not stream.is_drawn
