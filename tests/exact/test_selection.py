@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import opendp.prelude as dp  # first of all: it changes the environment
 import pytest
@@ -274,6 +275,19 @@ def test_few_digits_do_not_decide_what_they_cannot_know():
     assert selection._find(far, 64, 4, values, left, 1.0) == 1
     assert selection._find(near, 64, 40, values, left, 1.0) == 1
     assert selection._find(round(0.49 * 2**64), 64, 40, values, left, 1.0) == 0
+
+
+@pytest.mark.claim("P11")
+@pytest.mark.parametrize("scale", [0.7, 0.73, 0.77, 0.81, 0.83, 0.87])
+def test_sixty_digits_decide_nothing_that_their_last_ones_hide(scale):
+    # An exponent of 130 has 57 digits after the point, and its weight is as uncertain.
+    bits, values, left = 400, np.array([0, int(135 * scale)]), np.array([1, 1])
+    with mpmath.workdps(130):
+        weight = mpmath.exp(-int(values[1]) / mpmath.mpf(scale))
+        for offset in (3e-60, 1e-59, 3e-59, 1e-58, 3e-58):
+            for place, share in enumerate((1 - mpmath.mpf(offset), 1 + mpmath.mpf(offset))):
+                word = int(mpmath.floor(weight / (1 + weight) * share * 2**bits))
+                assert selection._find(word, bits, 60, values, left, scale) in (None, place)
 
 
 @pytest.mark.claim("P11")

@@ -1,6 +1,7 @@
 """Selections and Gaussian noise together."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -69,6 +70,15 @@ def test_both_distributions_of_the_bounding_pair_are_distributions():
         assert masses.sum() == pytest.approx(1, abs=1e-12)
         assert (masses * np.exp(-losses)).sum() == pytest.approx(1, abs=1e-11)
         assert (masses >= 0).all()
+
+
+@given(st.lists(st.floats(1e-3, 50), min_size=1, max_size=3), st.floats(1e-3, 50))
+@settings(max_examples=25, deadline=None)
+def test_losses_are_rounded_up_and_hardly_so(ranges, pure):
+    width, rounds = Fraction(max(*ranges, pure)), len(ranges) + 1
+    for place, (loss, _) in enumerate(_losses(tuple(ranges), (pure,))):
+        exact = (Fraction(2 * place, 64) - rounds) * width
+        assert exact <= Fraction(loss) <= exact + rounds * width / 2**47
 
 
 def test_without_selections_it_is_the_gaussian():

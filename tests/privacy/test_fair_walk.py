@@ -88,6 +88,18 @@ def test_the_normal_bound_is_above_the_walk_and_close_to_it(monkeypatch, steps):
 
 
 @pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [(1 << 18) + 1, 10**7, 10**10])
+@pytest.mark.parametrize("deviations", [0.0, 0.3, 2.0, 11.0, 25.0, 28.0, 29.0, 30.0])
+def test_the_normal_bound_is_rounded_up_and_hardly_so(steps, deviations):
+    place = deviations * math.sqrt(steps)
+    with mpmath.workdps(50):
+        t = (mpmath.mpf(place) - 2) / mpmath.sqrt(steps)
+        truth = mpmath.sqrt(steps) * (mpmath.npdf(t) - t * mpmath.ncdf(-t))
+        room = mpmath.mpf("2e-11") * (1 + t**2)
+        assert truth <= walk_excess(steps, place) <= truth * (1 + room)
+
+
+@pytest.mark.claim("P50")
 @pytest.mark.parametrize("steps", [10, 101, 4000])
 def test_heads_and_a_normal_variable_are_coupled_as_tusnady_says(steps):
     # The quantile coupling: heads ≤ k where Y ≤ Φ⁻¹(P(heads ≤ k)). The worst Y is the least

@@ -117,6 +117,12 @@ def test_attack_power_without_delta_is_that_of_randomized_response():
     assert PureDP(epsilon, "replace").attack_power(alpha) == pytest.approx(1 - alpha)
 
 
+def test_attack_power_is_bounded_by_what_is_overlooked_when_alarms_are_frequent():
+    assert PureDP(1.0, "replace").attack_power(0.5) == pytest.approx(1 - math.exp(-1) / 2)
+    power = ApproxDP(1.0, 0.1, "replace").attack_power(0.5)
+    assert power == pytest.approx(1 - math.exp(-1) * 0.4)
+
+
 def test_attack_power_does_not_overflow():
     assert PureDP(1e4, "replace").attack_power(0.5) == 1.0
     assert ApproxDP(1000.0, 1e-6, "replace").attack_power(1e-305) == 1.0

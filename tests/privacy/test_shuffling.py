@@ -233,7 +233,8 @@ def test_the_bound_for_many_people_is_above_the_sum_by_transforms_and_close_to_i
 
 @pytest.mark.claim("P50")
 @pytest.mark.parametrize(
-    ("n_people", "chance"), [(1, 0.3), (10, 0.5), (1000, 0.2), (100_000, 0.01), (10**6, 0.25)]
+    ("n_people", "chance"),
+    [(1, 0.3), (1, 1.5 * 2.0**-140), (10, 0.5), (1000, 0.2), (100_000, 0.01), (10**6, 0.25)],
 )
 def test_bins_have_no_gaps_and_no_less_than_the_masses_of_a_binomial_number(n_people, chance):
     bins, number = shuffling._bins(n_people, chance), stats.binom(n_people, chance)
