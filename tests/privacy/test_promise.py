@@ -123,6 +123,12 @@ def test_attack_power_is_bounded_by_what_is_overlooked_when_alarms_are_frequent(
     assert power == pytest.approx(1 - math.exp(-1) * 0.4)
 
 
+@pytest.mark.parametrize("false_alarm", [-0.1, 1.1, math.nan, None])
+def test_no_attack_power_is_told_for_an_impossible_rate(false_alarm):
+    with pytest.raises(ParameterError, match="false_alarm must"):
+        PureDP(1.0, "replace").attack_power(false_alarm)
+
+
 def test_attack_power_does_not_overflow():
     assert PureDP(1e4, "replace").attack_power(0.5) == 1.0
     assert ApproxDP(1000.0, 1e-6, "replace").attack_power(1e-305) == 1.0
