@@ -133,7 +133,8 @@ def main() -> int:
     """Try mutants out until all are done or the time is over, and say what survived."""
     given = _parser().parse_args()
     if given.page:
-        record.stand()
+        if record.RESULTS.exists():
+            record.stand()
         page.write()
         return 0
     load_before()

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpcov.privacy import fair_walk
-from dpcov.privacy.fair_walk import walk_excess, walk_tangent
+from dpcov.privacy.fair_walk import walk_excess, walk_heights, walk_tangent
 from wiring.planting import plant
 
 
@@ -32,10 +32,18 @@ def test_the_mean_excess_is_rounded_up_and_hardly_so(steps):
 
 
 @pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [1, 2, 7, 100, 512])
+def test_heights_on_the_lattice_are_rounded_up_and_hardly_so(steps):
+    for place, height in zip(range(-steps, steps + 1, 2), walk_heights(steps), strict=True):
+        truth = exact_excess(steps, place)
+        assert truth <= Fraction(height) <= truth * (1 + Fraction(1, 10**10))
+
+
+@pytest.mark.claim("P50")
 @pytest.mark.parametrize("steps", [1001, 30_000, 1 << 18])
 def test_binomial_probabilities_are_rounded_up_and_hardly_so(steps):
     with mpmath.workdps(50):
-        for lean in (0.0, 3.0, 6.0, 20.0):
+        for lean in (0.0, 3.0, 6.0, 20.0, 29.9):
             heads = int((steps + lean * math.sqrt(steps)) / 2)
             truth = mpmath.binomial(steps, heads) / mpmath.mpf(2) ** steps
             assert truth * (1 - mpmath.mpf("1e-12")) <= fair_walk._half_binomial(steps, heads)
@@ -58,6 +66,15 @@ def lines_that_cross(steps_tried=(1, 2, 3, 4, 9, 30, 150)):
 @pytest.mark.claim("P50")
 def test_the_line_is_nowhere_below_the_logarithm_of_the_mean_excess():
     assert lines_that_cross() == []
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [150, 400, 900])
+@pytest.mark.parametrize("deviations", [5.0, 8.0, 11.0])
+def test_far_out_the_line_is_above_between_the_points_of_the_lattice(steps, deviations):
+    log_value, slope, place = walk_tangent(steps, deviations * math.sqrt(steps))
+    for d in np.linspace(place - 4, min(place + 4, steps - 0.5), 17):
+        assert math.log(exact_excess(steps, float(d))) <= log_value - slope * (d - place)
 
 
 @pytest.mark.parametrize(
