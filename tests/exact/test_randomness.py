@@ -121,6 +121,7 @@ def test_the_key_is_32_bytes_as_the_operating_system_gave_them(monkeypatch):
     assert problems_of_the_key(monkeypatch) is None
 
 
+@pytest.mark.claim("P6")
 @pytest.mark.parametrize(
     "key",
     [
@@ -146,6 +147,7 @@ def test_words_and_spare_words_are_further_apart_than_any_release_reads(monkeypa
     assert blocks_apart(monkeypatch) >= 2**64
 
 
+@pytest.mark.claim("P6")
 @pytest.mark.parametrize("counter", [0, 1 << 16, 1 << 40, (1 << 128) - (1 << 16)])
 def test_counters_that_come_near_each_other_are_noticed(monkeypatch, counter):
     monkeypatch.setattr(randomness, "_SPARE_COUNTER", counter)

@@ -81,6 +81,14 @@ def test_losses_are_rounded_up_and_hardly_so(ranges, pure):
         assert exact <= Fraction(loss) <= exact + rounds * width / 2**47
 
 
+@pytest.mark.parametrize("rounds", range(1, 33))
+def test_what_is_added_covers_the_roundings_of_every_number_of_rounds(rounds):
+    # Sums of 65 products between rounds, and eight roundings of each mass.
+    roundings = 66 * (rounds - 1) + 8 * rounds
+    allowed = adaptive._UP * math.ceil(rounds / adaptive._ROUNDS_OF_UP)
+    assert allowed >= roundings * 2.0**-53
+
+
 def test_without_selections_it_is_the_gaussian():
     found = adaptive_delta(epsilon=0.7, multiplier=3.0)
     assert found == gaussian_delta(epsilon=0.7, scale=3.0)

@@ -182,6 +182,7 @@ def test_the_variation_pays_for_the_generator_and_floating_point(epsilon, n_colu
         assert p - q + paid <= found <= p - q + 1.01 * paid + 2.0**-44
 
 
+@pytest.mark.claim("P14")
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
@@ -201,6 +202,7 @@ def test_a_cap_that_pays_for_less_fails_the_same_test(monkeypatch, where, old, n
     assert unpaid()
 
 
+@pytest.mark.claim("P14")
 def test_a_coin_that_leaves_less_fails_the_same_test(monkeypatch):
     plant(
         monkeypatch, "privacy.cap:calibrate_cap", "_PAYMENT * epsilon", "0.5 * _PAYMENT * epsilon"
