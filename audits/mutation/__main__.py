@@ -87,13 +87,20 @@ def _within(
 
 
 def judge(mutant: Mutant, stages: Stages) -> Verdict:
-    """Return what the first stage says that notices the mutant."""
+    """Return what the first stage says that notices the mutant.
+
+    A test may fail because of those before it in the same process, and not of the mutant: it must
+    notice alone, too, or it is not asked.
+    """
     verdict = Verdict("survived", "", 0.0)
-    for limits in stages:
-        verdict = try_out(mutant, limits)
-        if verdict.outcome != "survived":
-            break
-    return verdict
+    for stage in stages:
+        limits = dict(stage)
+        while limits and (verdict := try_out(mutant, limits)).outcome != "survived":
+            alone = {verdict.by: limits[verdict.by]} if verdict.by in limits else None
+            if alone in (None, limits) or try_out(mutant, alone).outcome != "survived":
+                return verdict
+            del limits[verdict.by]
+    return Verdict("survived", "", verdict.seconds)
 
 
 def check_that_trials_notice(mutant: Mutant, stages: Stages) -> None:

@@ -291,6 +291,17 @@ def test_sixty_digits_decide_nothing_that_their_last_ones_hide(scale):
 
 
 @pytest.mark.claim("P11")
+@pytest.mark.parametrize("many", [16_000, 48_500, 131_000, 131_900, 358_000])
+def test_low_scores_are_left_out_only_if_all_of_them_weigh_little(many):
+    scale, left = 1000.0, np.array([many, 1])
+    for depth in range(14, 26):
+        values = np.array([0, 1000 * depth + 1])
+        weight = many * math.exp(-values[1] / scale)
+        word = round(0.75 * weight / (1 + weight) * 2**64)
+        assert selection._find(word, 64, 4, values, left, scale) in (None, 0)
+
+
+@pytest.mark.claim("P11")
 def test_few_bits_do_not_decide_what_they_cannot_know():
     values, left = np.array([0, 20]), np.array([485_165_195, 1])
     assert selection._find(0, 1, 40, values, left, 1.0) is None  # [0, 1/2) holds the boundary

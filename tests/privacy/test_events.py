@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,6 +129,21 @@ def test_no_event_can_be_changed_after_it_was_checked(event):
     for field in dataclasses.fields(event):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(event, field.name, 1e9)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        Gaussian("g", np.float32(4.1)).multiplier,
+        Selection("s", np.float32(0.1)).range,
+        Pure("p", np.float32(0.1)).epsilon,
+        Approximate("a", np.float32(0.1), np.float32(1e-9)).epsilon,
+        Approximate("a", np.float32(0.1), np.float32(1e-9)).delta,
+        Concentrated("c", np.float32(0.1)).rho,
+    ],
+)
+def test_numbers_of_events_are_floats_whose_rounding_is_paid_for(number):
+    assert type(number) is float
 
 
 def test_only_events_are_written():

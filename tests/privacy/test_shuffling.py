@@ -472,3 +472,9 @@ def test_impossible_numbers_are_refused(wrong):
     known = {"delta": 1e-6, "local_epsilon": 1.0, "n_people": 10}
     with pytest.raises(ParameterError):
         shuffled_epsilon(**{**known, **wrong})
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, math.nan, None])
+def test_no_delta_is_told_for_an_impossible_epsilon(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must"):
+        shuffled_delta(epsilon=epsilon, local_epsilon=1.0, n_people=10)
