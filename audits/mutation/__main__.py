@@ -3,47 +3,73 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
-from fnmatch import fnmatch
 
 from audits.mutation import page, reach, record
-from audits.mutation.mutants import PACKAGE, Mutant, mutants_of, path_of
+from audits.mutation.listing import listed, modules
+from audits.mutation.mutants import Mutant, path_of
 from audits.mutation.trial import Verdict, load_before, try_out
 from rich.console import Console
 from rich.progress import track
 
-# What tests of one mutant may take, in seconds of coverage's slow time: first those of its own
-# file and room, then all others. Files take time to load, too.
-_STAGES = ((6.0, 6), (10.0, 4))
-_STARTING = 15.0
+# What tests of one mutant may take, in seconds of coverage's slow time: first those that noticed
+# its neighbors, then those of its own file and room, then all others. Files take time to load, too.
+_FAVORITES = (2.0, 2)
+_STAGES = ((5.0, 5), (6.0, 3))
+# Ends of ranges of what a caller states: nearly all that survive are as private as their neighbors,
+# and only tests of the room are asked.
+_EDGES = (3.0, 3)
+_EDGE = re.compile(r"\b(low|high|open_low|open_high)=")
+
+Stages = list[dict[str, float]]
+"""Tests with the limit of each, in the order in which they are run."""
 
 
-def modules(patterns: Sequence[str]) -> list[str]:
-    """Return the modules below dpcov that have one of these names, as `exact.*`."""
-    found = [
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for room in reach.ROOMS
-        for path in sorted((PACKAGE / room).rglob("*.py"))
-        if path.name != "__init__.py"
-    ]
-    return [name for name in found if any(fnmatch(name, each) for each in patterns)]
+class Killers:
+    """Which tests noticed mutants, in which function: the next one there is noticed by the same."""
+
+    def __init__(self) -> None:
+        self._by: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def note(self, name: str, verdict: Verdict) -> None:
+        """Remember who noticed a mutant."""
+        where = name.split(" | ")[0].split(" ")[0]
+        if verdict.outcome == "killed" and "::" in verdict.by:
+            self._by[where][verdict.by] += 1
+            self._by[where.split(":")[0]][verdict.by] += 1
+
+    def favorites(self, mutant: Mutant) -> list[str]:
+        """Return tests that are likely to notice, the likeliest first."""
+        here = self._by[f"{mutant.module}:{mutant.place}"].most_common(5)
+        return [test for test, _ in (*here, *self._by[mutant.module].most_common(3))]
 
 
-def tests_for(mutant: Mutant, reached: reach.Reached) -> list[list[str]]:
-    """Return tests that run the changed lines, in stages: those that are near, and others."""
+def tests_for(mutant: Mutant, reached: reach.Reached, killers: Killers) -> Stages:
+    """Return tests that run the changed lines, in stages: likely, near, and others."""
     path = path_of(mutant.module)
     found = reached.tests_of(path, *mutant.lines)
     if mutant.at_loading or not found:
         found = reached.tests_of_module(path)
     own, room = f"test_{path.stem}.py", f"/{mutant.module.split('.')[0]}/"
     order = sorted(found, key=lambda test: (own not in test, reached.seconds[test]))
-    near = _within([test for test in order if room in test], reached, *_STAGES[0])
-    others = _within([test for test in order if test not in near], reached, *_STAGES[1])
-    return [each for each in (near, others) if each]
+    likely = [test for test in dict.fromkeys(killers.favorites(mutant)) if test in found]
+    stages = [_within(likely, reached, *_FAVORITES)]
+    near = [test for test in order if room in test]
+    rounds = [(near, _STAGES[0]), (order, _STAGES[1])]
+    if near and mutant.becomes != "pass" and _EDGE.search(mutant.was):
+        rounds = [(near, _EDGES)]
+    for tests, within in rounds:
+        before = {test for stage in stages for test in stage}
+        stages.append(_within([test for test in tests if test not in before], reached, *within))
+    return [{test: reached.limit(test) for test in stage} for stage in stages if stage]
 
 
 def _within(
@@ -52,76 +78,116 @@ def _within(
     chosen: list[str] = []
     files: set[str] = set()
     for test in tests:
-        seconds -= reached.seconds[test]
         file = test.split("::")[0]
-        if seconds > 0 and (file in files or len(files) < most_files):
+        if reached.seconds[test] < seconds and (file in files or len(files) < most_files):
+            seconds -= reached.seconds[test]
             chosen.append(test)
             files.add(file)
     return chosen
 
 
-def judge(mutant: Mutant, reached: reach.Reached) -> Verdict:
-    """Return what the first stage says that notices the mutant."""
+def judge(mutant: Mutant, stages: Stages) -> Verdict:
+    """Return what the first stage says that notices the mutant.
+
+    A test may fail because of those before it in the same process, and not of the mutant: it must
+    notice alone, too, or it is not asked.
+    """
     verdict = Verdict("survived", "", 0.0)
-    for tests in tests_for(mutant, reached):
-        verdict = try_out(mutant, tests, seconds=_STARTING + 2 * _time(tests, reached))
-        if verdict.outcome != "survived":
-            break
-    return verdict
+    for stage in stages:
+        limits = dict(stage)
+        while limits and (verdict := try_out(mutant, limits)).outcome != "survived":
+            alone = {verdict.by: limits[verdict.by]} if verdict.by in limits else None
+            if alone in (None, limits) or try_out(mutant, alone).outcome != "survived":
+                return verdict
+            del limits[verdict.by]
+    return Verdict("survived", "", verdict.seconds)
 
 
-def check_that_trials_notice(mutant: Mutant, reached: reach.Reached) -> None:
+def check_that_trials_notice(mutant: Mutant, stages: Stages) -> None:
     """Refuse to go on if a module that cannot be loaded at all would survive."""
-    broken = replace(mutant, source="raise RuntimeError")
-    for tests in tests_for(mutant, reached):
-        if try_out(broken, tests[:1], seconds=_STARTING).outcome == "survived":
-            raise SystemExit(f"{tests[0]} did not run the changed {mutant.module}.")
+    if judge(replace(mutant, source="raise RuntimeError"), stages).outcome == "survived":
+        raise SystemExit(f"No test notices that {mutant.module} cannot be loaded.")
 
 
-def _time(tests: Sequence[str], reached: reach.Reached) -> float:
-    return sum(reached.seconds[test] for test in tests)
+def verdicts(
+    todo: Iterable[Mutant], reached: reach.Reached, killers: Killers, *, jobs: int, ends: float
+) -> Iterator[tuple[Mutant, Verdict]]:
+    """Yield what became of each mutant, several at once, until the time is over."""
+    checked: set[str] = set()
+    forks = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=forks) as pool:
+        running: dict[Future[Verdict], Mutant] = {}
+        for mutant in todo:
+            if time.monotonic() > ends:
+                break
+            stages = tests_for(mutant, reached, killers)
+            if mutant.module not in checked:
+                check_that_trials_notice(mutant, stages)
+                checked.add(mutant.module)
+            running[pool.submit(judge, mutant, stages)] = mutant
+            if len(running) > jobs:
+                yield from _ended(running)
+        while running:
+            yield from _ended(running)
+
+
+def _ended(running: dict[Future[Verdict], Mutant]) -> Iterator[tuple[Mutant, Verdict]]:
+    for future in wait(running, return_when=FIRST_COMPLETED).done:
+        yield running.pop(future), future.result()
 
 
 def main() -> int:
     """Try mutants out until all are done or the time is over, and say what survived."""
     given = _parser().parse_args()
     if given.page:
-        page.write(modules(given.modules))
+        if record.RESULTS.exists():
+            record.stand()
+        page.write()
         return 0
     load_before()
     ends = time.monotonic() + 60 * given.minutes
     files = reach.test_files()
-    for _ in track(reach.measure(files), "tests", total=len(files), console=Console(stderr=True)):
+    measured = reach.measure(files, jobs=given.jobs)
+    for _ in track(measured, "tests", total=len(files), console=Console(stderr=True)):
         if time.monotonic() > ends:
             return _over()
-    reached = reach.reached(files)
-    survived, checked = 0, set()
-    todo = _todo(given)
-    for mutant in track(todo, "mutants", console=Console(stderr=True)):
-        if time.monotonic() > ends:
-            return _over()
-        if mutant.module not in checked:
-            check_that_trials_notice(mutant, reached)
-            checked.add(mutant.module)
-        verdict = judge(mutant, reached)
+    reached, killers = reach.reached(files), Killers()
+    for name, verdict in record.results().items():
+        killers.note(name, verdict)
+    todo, known, done, survived = _todo(given), record.known_survivors(), 0, 0
+    found = verdicts(todo, reached, killers, jobs=given.jobs, ends=ends)
+    for mutant, verdict in track(found, "mutants", total=len(todo), console=Console(stderr=True)):
         record.note(mutant.name, verdict)
-        if verdict.outcome == "survived" and mutant.name not in record.known_survivors():
+        killers.note(mutant.name, verdict)
+        done += 1
+        if verdict.outcome == "survived" and mutant.name not in known:
             survived += 1
             print(f"survived, and is not known: {mutant.name}", flush=True)
+        if verdict.outcome != "survived" and mutant.name in known:
+            print(f"is known, and is noticed now: {mutant.name}", flush=True)
+    record.stand()
+    if done < len(todo):
+        return _over()
     return 1 if survived else 0
 
 
 def _todo(given: argparse.Namespace) -> list[Mutant]:
-    done = record.results()
+    done, known, standing = record.results(), record.known_survivors(), record.standing()
     todo = []
     for module in modules(given.modules):
-        mutants = mutants_of(module)
+        mutants: Sequence[Mutant] = listed(module)
         if given.sample is not None and given.sample < len(mutants):
             mutants = random.Random(f"{given.seed} {module}").sample(mutants, given.sample)  # noqa: S311
+        stands = standing.get(module)
+        whole = stands and stands.whole and stands.digest == record.digest_of(module)
         for mutant in mutants:
-            before = done.get(mutant.name)
-            if before is None or (given.again and before.outcome == "survived"):
+            before = done[mutant.name].outcome if mutant.name in done else None
+            if before is None and whole:
+                before = "survived" if mutant.name in known else "killed"
+            if before is None or (given.again and before == "survived"):
                 todo.append(mutant)
+    if given.mixed:
+        random.Random(given.seed).shuffle(todo)  # noqa: S311
     return todo
 
 
@@ -134,10 +200,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m audits.mutation", description=__doc__)
     parser.add_argument("--modules", nargs="+", default=["*"], help="such as privacy.gaussian")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop then, and go on later")
+    parser.add_argument("--jobs", type=int, default=1, help="so many mutants at once")
     parser.add_argument("--sample", type=int, help="so many mutants of each module, at random")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--mixed", action="store_true", help="in random order, of all modules")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample and the order")
     parser.add_argument("--again", action="store_true", help="try survivors again")
-    parser.add_argument("--page", action="store_true", help="write the tables of docs/mutation.md")
+    parser.add_argument("--page", action="store_true", help="write the record and docs/mutation.md")
     return parser
 
 

@@ -9,82 +9,85 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from audits.mutation.mutants import ROOT, mutants_of
-from audits.mutation.record import KINDS, known_survivors, results
+from audits.mutation.mutants import ROOT
+from audits.mutation.record import KINDS, Harmless, known_survivors, module_of, standing
 
 _PAGE = ROOT / "docs" / "mutation.md"
-_ENOUGH = 10  # mutants of a module, before a share of it says something
 _BEGIN, _END = "<!-- tables begin -->", "<!-- tables end -->"
 
 
-def write(modules: Sequence[str]) -> None:
-    """Write both tables of the page: modules, and survivors with their reasons."""
+def write() -> None:
+    """Write both tables of the page: modules, and reasons for which survivors are harmless."""
     text = _PAGE.read_text(encoding="utf-8")
     before, rest = text.split(_BEGIN)
     after = rest.split(_END)[1]
-    tables = [*_modules(modules), "", *_survivors()]
+    known = known_survivors()
+    tables = [*_modules(known), *_reasons(known)]
     whole = "\n".join([before + _BEGIN, "", *tables, "", _END + after])
     _PAGE.write_text(whole, encoding="utf-8")
 
 
-def _modules(modules: Sequence[str]) -> list[str]:
-    done, known = results(), known_survivors()
+def _modules(known: dict[str, Harmless]) -> list[str]:
+    kinds = Counter((module_of(name), harmless.kind) for name, harmless in known.items())
     lines = [
         f"| module | mutants | tried | killed | timeouts | {' | '.join(KINDS)} | not judged |",
         f"|---|{'---|' * (5 + len(KINDS))}",
     ]
-    begun = {name.split(" | ")[0].split(":")[0].split(" ")[0] for name in done}
-    found = []
-    for module in (each for each in modules if each in begun):
-        names = [each.name for each in mutants_of(module)]
-        tried = [name for name in names if name in done]
-        counts = Counter(mutants=len(names), tried=len(tried))
-        for name in tried:
-            outcome = done[name].outcome
-            if outcome == "survived":
-                outcome = known[name].kind if name in known else "not judged"
-            counts[outcome] += 1
-        found.append(counts)
+    found: dict[str, Counter[str]] = {}
+    for module, stands in standing().items():
+        counts = Counter({kind: kinds[module, kind] for kind in KINDS})
+        counts["not judged"] = stands.survived - sum(counts.values())
+        for each in ("mutants", "tried", "killed", "timeouts", "survived"):
+            counts[each] = getattr(stands, each)
+        found[module] = counts
         lines.append(_line(f"`{module}`", counts))
-    lines.append(_line("**all**", sum(found, Counter())))
-    return [*lines, "", _share([counts for counts in found if counts["tried"] >= _ENOUGH])]
+    rooms = dict.fromkeys(module.split(".")[0] for module in found)
+    for room in rooms:
+        of_room = [each for module, each in found.items() if module.startswith(f"{room}.")]
+        lines.append(_line(f"**{room}**", sum(of_room, Counter())))
+    lines.append(_line("**all**", sum(found.values(), Counter())))
+    return [*lines, "", _share(list(found.values()))]
 
 
 def _line(title: str, counts: Counter[str]) -> str:
-    columns = ("mutants", "tried", "killed", "timeout", *KINDS, "not judged")
+    columns = ("mutants", "tried", "killed", "timeouts", *KINDS, "not judged")
     return f"| {title} | {' | '.join(f'{counts[each]:,}' for each in columns)} |"
 
 
 def _share(found: Sequence[Counter[str]]) -> str:
     """Say which share survives, and bound it where mutants were sampled (Hoeffding)."""
-    whole = sum(found, Counter[str]())
+    tried = [counts for counts in found if counts["tried"]]
+    whole = sum(tried, Counter[str]())
     share, squares = 0.0, 0.0
-    for counts in found:
+    for counts in tried:
         weight = counts["mutants"] / whole["mutants"]
-        survived = sum(counts[each] for each in (*KINDS, "not judged"))
-        share += weight * survived / counts["tried"]
+        share += weight * counts["survived"] / counts["tried"]
         if counts["tried"] < counts["mutants"]:
             squares += weight**2 / counts["tried"]
     beyond = math.sqrt(math.log(20) / 2 * squares)
+    begun = "all modules" if len(tried) == len(found) else f"{len(tried)} of {len(found)} modules"
+    text = f"Of {begun}, {whole['tried']:,} of {whole['mutants']:,} mutants were tried"
+    if beyond == 0:
+        return f"{text}; {share:.1%} survive."
     return (
-        f"Of the modules of which {_ENOUGH} mutants or more were tried, it was "
-        f"{whole['tried'] / whole['mutants']:.0%} of all mutants, drawn at random. About "
-        f"{share:.1%} of all survive; with 95 % confidence fewer than {share + beyond:.0%}."
+        f"{text}, at random where not all of a module were. About {share:.1%} survive; with "
+        f"95 % confidence fewer than {share + beyond:.1%}."
     )
 
 
-def _survivors() -> list[str]:
+def _reasons(known: dict[str, Harmless]) -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {}
-    for name, harmless in known_survivors().items():
+    for name, harmless in known.items():
         groups.setdefault((harmless.kind, harmless.reason), []).append(name)
     lines = []
     for kind, meaning in KINDS.items():
         of_kind = {reason: names for (own, reason), names in groups.items() if own == kind}
         if of_kind:
-            lines += ["", f"### {kind.capitalize()}: {meaning}", ""]
-        for reason, names in of_kind.items():
-            lines.append(f"- {reason}")
-            lines += [f"  - {_shown(name)}" for name in names]
+            mutants = sum(map(len, of_kind.values()))
+            lines += ["", f"### {kind.capitalize()}: {meaning}", "", f"{mutants:,} mutants.", ""]
+        for reason, names in sorted(of_kind.items(), key=lambda each: -len(each[1])):
+            many = f" ({len(names)} mutants)" if len(names) > 1 else ""
+            lines += [f"- {reason}{many}", f"  - {_shown(names[0])}"]
     return lines
 
 

@@ -6,21 +6,21 @@ made again for a file that changed, or for all when the library did.
 
 from __future__ import annotations
 
-import hashlib
 import json
+import multiprocessing
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audits.mutation.listing import KEPT, ROOMS, digest
 from audits.mutation.mutants import PACKAGE, ROOT
 from audits.mutation.trial import QUIET, in_a_fork, use_plain_examples
 
-KEPT = ROOT / "build" / "mutation"
-ROOMS = ("privacy", "exact", "mechanisms", "sensitive")
 # Rooms whose tests are about what these rooms promise. Others (pages, plots, commands) use it.
 _TESTS = (
     "privacy",
@@ -36,6 +36,7 @@ _TESTS = (
     "ledger",
 )
 _LONGEST = 600.0
+_SHORTEST = 4.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,21 @@ class Reached:
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, frozenset[str]]]
+
+    def __post_init__(self) -> None:
+        longest: dict[str, float] = defaultdict(float)
+        for test, seconds in self.seconds.items():
+            file = test.split("::")[0]
+            longest[file] = max(longest[file], seconds)
+        object.__setattr__(self, "_longest", longest)
+
+    def limit(self, test: str) -> float:
+        """Return after how many seconds of CPU time a test does not end, under no coverage.
+
+        The first test of a file may pay for what others share.
+        """
+        longest: dict[str, float] = self._longest  # type: ignore[attr-defined]
+        return _SHORTEST + 2 * self.seconds[test] + 2 * longest[test.split("::")[0]]
 
     def tests_of(self, path: Path, first: int, last: int) -> set[str]:
         """Return the tests that run one of these lines."""
@@ -63,17 +79,21 @@ def test_files() -> list[Path]:
     return sorted(files) + sorted(path for path in examples if ">>>" in path.read_text("utf-8"))
 
 
-def measure(files: Iterable[Path]) -> Iterator[Path]:
-    """Measure each file that is new or changed, and yield it."""
-    library = _digest(sorted(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")))
-    for path in files:
-        kept = _kept(path)
-        stamp = f"{library} {_digest([path])}"
-        if not kept.exists() or json.loads(kept.read_text("utf-8"))["stamp"] != stamp:
-            found = in_a_fork(lambda path=path: _measure_file(path), seconds=_LONGEST)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps({"stamp": stamp, "found": found}), encoding="utf-8")
-        yield path
+def measure(files: Sequence[Path], *, jobs: int) -> Iterator[Path]:
+    """Measure each file that is new or changed, several at once, and yield it."""
+    library = digest(*sorted(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")))
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(_measure, files, [library] * len(files))
+
+
+def _measure(path: Path, library: str) -> Path:
+    kept = _kept(path)
+    stamp = f"{library} {digest(path)}"
+    if not kept.exists() or json.loads(kept.read_text("utf-8"))["stamp"] != stamp:
+        found = in_a_fork(lambda _: _measure_file(path), seconds=_LONGEST).said
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps({"stamp": stamp, "found": found}), encoding="utf-8")
+    return path
 
 
 def reached(files: Iterable[Path]) -> Reached:
@@ -102,10 +122,6 @@ def reached(files: Iterable[Path]) -> Reached:
 def _kept(path: Path) -> Path:
     name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
     return KEPT / "reach" / f"{name}.json"
-
-
-def _digest(paths: list[Path]) -> str:
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]
 
 
 def _measure_file(path: Path) -> Any:
@@ -145,11 +161,13 @@ class _Watching:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         self._measured.switch_context(item.nodeid)
-        started = time.process_time()
+        started, began = time.process_time(), time.monotonic()
         self._failed = False
         done = yield
         if not self._failed:
-            self.seconds[item.nodeid] = round(time.process_time() - started, 4)
+            # One that waits for other processes takes long, too.
+            took = max(time.process_time() - started, (time.monotonic() - began) / 3)
+            self.seconds[item.nodeid] = round(took, 4)
         self._measured.switch_context("")
         return done
 

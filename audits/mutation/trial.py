@@ -1,19 +1,23 @@
 """Trials: tests run in a process of their own, with one module replaced.
 
-Owns the process. It is forked from one that has loaded what all tests need, and nothing of
-dpcov: a trial takes a second instead of five. Time is CPU time, since machines are busy.
+Owns the process. It is forked from one that has loaded what tests need, and nothing of dpcov: a
+trial takes a fifth of a second instead of five. Time is CPU time, since machines are busy, and a
+trial during which everything was paused is made again.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib.machinery
+import importlib.util
 import json
 import os
 import resource
+import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -22,9 +26,34 @@ from typing import Any
 import pytest
 from audits.mutation.mutants import ROOT, Mutant, path_of
 
-# What nearly all tests load, and what is not tested here.
-_LOADED_BEFORE = ("numpy", "scipy.special", "scipy.stats", "hypothesis", "cryptography", "mpmath")
+# What tests load, and what is not tested here. polars is not among them: its threads and a fork
+# wait for each other.
+_LOADED_BEFORE = (
+    "numpy",
+    "scipy.special",
+    "scipy.stats",
+    "scipy.sparse",
+    "hypothesis",
+    "cryptography.hazmat.primitives.ciphers",
+    "mpmath",
+    "threadpoolctl",
+    "cloudpickle",
+    "doctest",
+    "pdb",
+    "concurrent.futures",
+    "multiprocessing",
+    "pandas",
+    "pyarrow.parquet",
+    "pyarrow.dataset",
+    "pyarrow.csv",
+    "dask.array",
+    "dask.dataframe",
+)
 _MEMORY = 8 << 30
+# Loading and collecting, in seconds; without a mutant it is one, or two.
+_LOADING = 10.0
+# In seconds: how long is waited at once, and after how much more everything was paused.
+_TICK, _PAUSE = 1.0, 4.0
 # pytest would compile the files that it is given by itself, and not as they are replaced.
 QUIET = (
     "-q",
@@ -46,8 +75,22 @@ class Verdict:
     outcome: str
     """"killed", "timeout" or "survived"."""
     by: str
-    """The first test that failed."""
+    """The first test that failed, or that did not end."""
     seconds: float
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What came out of a fork."""
+
+    said: Any
+    """What its function returned; None if it did not end by itself."""
+    last: str
+    """What it told last."""
+    too_long: bool
+    """Whether it was ended because its time was over, and not by an error of its own."""
+    paused: bool
+    """Whether this process was paused meanwhile: what hangs on clocks may have failed."""
 
 
 def load_before() -> None:
@@ -59,30 +102,41 @@ def load_before() -> None:
         os.environ[name] = "1"
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in _LOADED_BEFORE:
-        __import__(name)
+        if importlib.util.find_spec(name.split(".")[0]) is not None:
+            __import__(name)
+    gc.collect()
+    gc.freeze()
 
 
-def try_out(mutant: Mutant, tests: Sequence[str], *, seconds: float) -> Verdict:
-    """Run tests with the mutant in the place of its module, until one fails."""
-    chosen = _Chosen(tests)
+def try_out(mutant: Mutant, limits: Mapping[str, float]) -> Verdict:
+    """Run tests with the mutant in the place of its module, until one fails.
 
-    def run() -> Any:
+    `limits` has the tests in their order, and the seconds after which one does not end.
+    """
+
+    def run(tell: Callable[[str], None]) -> Any:
+        chosen = _Chosen(limits, tell)
         _replace(path_of(mutant.module), mutant.source)
-        files = list(dict.fromkeys(each.split("::")[0] for each in tests))
+        files = list(dict.fromkeys(each.split("::")[0] for each in limits))
         code = int(pytest.main([*QUIET, "-x", *files], plugins=[chosen]))
         return [code, chosen.failed]
 
     started = time.monotonic()
-    said = in_a_fork(run, seconds=seconds)
+    for _ in range(5):
+        heard = in_a_fork(run, seconds=_LOADING + sum(limits.values()), loading=_LOADING)
+        if not heard.paused:
+            break
     took = round(time.monotonic() - started, 2)
-    if said is None:
-        return Verdict("timeout", "", took)
-    code, failed = said
+    if heard.said is None:
+        return Verdict("timeout" if heard.too_long else "killed", heard.last, took)
+    code, failed = heard.said
     return Verdict("survived" if code == 0 else "killed", failed, took)
 
 
-def in_a_fork(run: Callable[[], Any], *, seconds: float) -> Any:
-    """Return what a function returns in a process of its own; None if it takes too long."""
+def in_a_fork(
+    run: Callable[[Callable[[str], None]], Any], *, seconds: float, loading: float | None = None
+) -> Heard:
+    """Return what a function returns, and what it told, in a process of its own."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     child = os.fork()
@@ -90,42 +144,83 @@ def in_a_fork(run: Callable[[], Any], *, seconds: float) -> Any:
         # What is open belongs to the parent: a lock must not outlive it.
         os.closerange(3, writing)
         os.closerange(writing + 1, 1024)
-        _limit(seconds)
+        _limit(seconds, loading or seconds)
         _say(writing, run)
     os.close(writing)
     try:
-        with os.fdopen(reading, encoding="utf-8") as pipe:
-            said = pipe.read()
+        # A process that waits uses no CPU.
+        lines, in_time, paused = _listen(reading, ticks=8 * (int(seconds) + 1))
+        status = _end_of(child) if in_time else None
     finally:
+        os.close(reading)
         _end_group(child)
-        os.waitpid(child, 0)
-    return json.loads(said) if said else None
+    if status is None:
+        status = os.waitpid(child, 0)[1]
+    told = [line["told"] for line in lines if "told" in line]
+    said = next((line["said"] for line in lines if "said" in line), None)
+    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    over = ended in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL)
+    return Heard(said, told[-1] if told else "", said is None and over, paused)
 
 
-def _limit(seconds: float) -> None:
+def _listen(reading: int, *, ticks: int) -> tuple[list[dict[str, Any]], bool, bool]:
+    """Return lines until the last, whether it came in time, and whether all was paused."""
+    came, paused = b"", False
+    while ticks > 0:
+        before = time.monotonic()
+        ready, _, _ = select.select([reading], [], [], _TICK)
+        paused |= time.monotonic() - before > _TICK + _PAUSE
+        part = os.read(reading, 1 << 16) if ready else None
+        ticks -= part is None
+        came += part or b""
+        if part == b"" or (b'{"said"' in came and came.endswith(b"\n")):
+            break
+    whole = came[: came.rfind(b"\n") + 1].decode()
+    return [json.loads(line) for line in whole.splitlines()], ticks > 0, paused
+
+
+def _end_of(child: int) -> int | None:
+    """Return how a process ended that is about to."""
+    for _ in range(50):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.01)
+    return None
+
+
+def _limit(seconds: float, loading: float) -> None:
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     whole = int(seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 2))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    # A process that waits uses no CPU.
-    signal.alarm(8 * whole)
+    _end_after(loading)
 
 
-def _say(writing: int, run: Callable[[], Any]) -> None:
+def _end_after(seconds: float) -> None:
+    """End this process after so many seconds of CPU time, unless it is asked again."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _say(writing: int, run: Callable[[Callable[[str], None]], Any]) -> None:
     """Write what the function returns, and end without a look back."""
+
+    def write(line: dict[str, Any]) -> None:
+        rest = (json.dumps(line) + "\n").encode()
+        while rest:
+            rest = rest[os.write(writing, rest) :]
+
     with Path(os.devnull).open("r+b") as nothing:
         for stream in (0, 1, 2):
             os.dup2(nothing.fileno(), stream)
     try:
-        said = json.dumps(run())
+        said = run(lambda text: write({"told": text}))
     except BaseException as error:
-        said = json.dumps([-1, type(error).__name__])
-    rest = said.encode()
-    while rest:
-        rest = rest[os.write(writing, rest) :]
+        said = [-1, type(error).__name__]
+    write({"said": said})
     os._exit(0)
 
 
@@ -146,14 +241,15 @@ def _replace(path: Path, source: str) -> None:
             return compile(source, str(path), "exec", dont_inherit=True)
         return original(self, fullname)
 
-    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
 class _Chosen:
     """A plugin of pytest: only these tests, in this order; no search for smaller examples."""
 
-    def __init__(self, tests: Sequence[str]) -> None:
-        self._order = {test: place for place, test in enumerate(tests)}
+    def __init__(self, limits: Mapping[str, float], tell: Callable[[str], None]) -> None:
+        self._limits, self._tell = limits, tell
+        self._order = {test: place for place, test in enumerate(limits)}
         self.failed = ""
 
     def pytest_collection(self) -> None:
@@ -165,6 +261,10 @@ class _Chosen:
             (item for item in items if item.nodeid in self._order),
             key=lambda item: self._order[item.nodeid],
         )
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._tell(nodeid)
+        _end_after(self._limits[nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.failed:

@@ -1,6 +1,7 @@
 """What is broken on purpose, and the list of what no test notices."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,45 @@ def test_no_survivor_is_listed_twice():
     assert len(set(names)) == len(names)
 
 
-def test_every_survivor_is_on_the_page():
+def test_every_reason_is_on_the_page():
     page = (ROOT / "docs" / "mutation.md").read_text(encoding="utf-8")
-    for each in survivors():
-        assert each["reason"] in page
-        assert all(name.split(" | ")[0] in page for name in each["mutants"])
+    assert all(each["reason"] in page for each in survivors())
+
+
+def standing():
+    path = ROOT / "audits" / "mutation" / "standing.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_module_of_the_four_rooms_stands_in_the_record():
+    package = ROOT / "src" / "dpcov"
+    found = {
+        ".".join(path.relative_to(package).with_suffix("").parts)
+        for room in ("privacy", "exact", "mechanisms", "sensitive")
+        for path in (package / room).rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    assert set(standing()) == found
+
+
+def test_mutants_that_were_tried_were_killed_ran_out_of_time_or_survived():
+    for each in standing().values():
+        assert each["killed"] + each["timeouts"] + each["survived"] == each["tried"]
+        assert each["tried"] <= each["mutants"]
+
+
+def test_no_module_has_more_known_survivors_than_survived():
+    names = [name for each in survivors() for name in each["mutants"]]
+    known = Counter(name.split(" | ")[0].split(" ")[0].split(":")[0] for name in names)
+    survived = {module: each["survived"] for module, each in standing().items()}
+    assert {module for module in known if known[module] > survived.get(module, 0)} == set()
+
+
+def test_the_page_has_the_numbers_of_the_record():
+    page = (ROOT / "docs" / "mutation.md").read_text(encoding="utf-8")
+    for module, each in standing().items():
+        numbers = (each[key] for key in ("mutants", "tried", "killed", "timeouts"))
+        assert f"| `{module}` | {' | '.join(f'{number:,}' for number in numbers)} |" in page
 
 
 @pytest.fixture

@@ -51,5 +51,6 @@ def test_a_word_from_elsewhere_leads_to_a_word_of_ours():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_house_and_door_are_words_of_the_architecture_page(page):
     if page.name != "architecture.md":
-        text = page.read_text(encoding="utf-8")
+        # A module's name in a table is no word of the page.
+        text = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
         assert not re.search(r"\b(house|doors?)\b", text, flags=re.IGNORECASE)

@@ -1,5 +1,6 @@
 """The finest grid on which sums and noise fit."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -33,6 +34,33 @@ def test_sums_of_62_bits_have_room_and_no_longer_ones(bits, constant, most):
     grid = Grid(row_norm=1.0, bits=bits, constant=constant)
     assert grid.has_room(most)
     assert not grid.has_room(most + 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"row_norm": 0.0},
+        {"row_norm": -1.0},
+        {"row_norm": 0.99e-20},
+        {"row_norm": 1.01e20},
+        {"row_norm": math.nan},
+        {"bits": 0},
+        {"bits": 25},
+        {"constant": -1},
+        {"constant": 2**20 + 1},
+    ],
+    ids=str,
+)
+def test_a_grid_that_no_proof_is_about_is_refused(wrong):
+    with pytest.raises(ParameterError, match=f"{next(iter(wrong))} must"):
+        Grid(**{"row_norm": 1.0, "bits": 20, "constant": 0} | wrong)
+
+
+@pytest.mark.parametrize("row_norm", [1e-20, 1e20, 2])
+def test_the_norm_of_a_grid_is_kept_as_a_float(row_norm):
+    kept = Grid(row_norm=row_norm, bits=20, constant=2**20).row_norm
+    assert isinstance(kept, float)
+    assert kept == row_norm
 
 
 def test_noise_that_fits_no_grid_is_refused():

@@ -121,6 +121,7 @@ def test_the_key_is_32_bytes_as_the_operating_system_gave_them(monkeypatch):
     assert problems_of_the_key(monkeypatch) is None
 
 
+@pytest.mark.claim("P6")
 @pytest.mark.parametrize(
     "key",
     [
@@ -146,6 +147,7 @@ def test_words_and_spare_words_are_further_apart_than_any_release_reads(monkeypa
     assert blocks_apart(monkeypatch) >= 2**64
 
 
+@pytest.mark.claim("P6")
 @pytest.mark.parametrize("counter", [0, 1 << 16, 1 << 40, (1 << 128) - (1 << 16)])
 def test_counters_that_come_near_each_other_are_noticed(monkeypatch, counter):
     monkeypatch.setattr(randomness, "_SPARE_COUNTER", counter)
@@ -209,3 +211,25 @@ def test_the_repr_does_not_show_the_key():
 def test_an_impossible_seed_is_refused(seed):
     with pytest.raises(ParameterError, match="seed must"):
         RandomStream.from_seed(seed)
+
+
+@pytest.mark.claim("P41")
+def test_what_must_happen_before_noise_happens_once_and_before_the_first_words():
+    happened = []
+    stream = RandomStream.from_os(before=lambda: happened.append(stream.is_drawn))
+    assert happened == []
+    stream.words(1)
+    stream.words(1)
+    assert happened == [False]
+
+
+@pytest.mark.claim("P41")
+def test_no_words_are_returned_while_what_must_happen_before_fails():
+    def fail():
+        raise OSError("the ledger cannot be written")
+
+    stream = RandomStream.from_os(before=fail)
+    for _ in range(2):
+        with pytest.raises(OSError, match="ledger"):
+            stream.words(1)
+    assert not stream.is_drawn

@@ -176,6 +176,16 @@ def test_the_tail_of_k_is_settled_by_further_bits():
     assert {4, 5} <= values
 
 
+@pytest.mark.claim("P4")
+def test_a_prefix_that_leaves_k_open_is_settled_by_further_bits():
+    for prefix in np.flatnonzero(module._k_by_prefix() == module._UNSETTLED):
+        # With u = x = 0 any k is accepted.
+        words = [word(0, int(prefix), 0)], [0]
+        settled = decide(*words, 1000, EVERYTHING_IN_INTEGERS)
+        assert decide(*words, 1000) == settled
+        assert len(settled) == 1
+
+
 def test_noise_beyond_64_bits_wraps_like_the_sum_it_is_added_to():
     for value in (2**63, -(2**63) - 1, 2**70 + 5, -7, 2**63 - 1):
         assert -(2**63) <= module._wrap(value) < 2**63

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import opendp.prelude as dp  # first of all: it changes the environment
 import pytest
@@ -134,6 +135,17 @@ def test_strong_scores_leave_the_law_of_the_weak_ones_alone():
     assert pvalue(counted, law(SCORES, 1, SCALE)) > 1e-4
 
 
+@pytest.mark.claim("P11")
+def test_weights_are_relative_to_the_largest_score_that_is_left():
+    # Relative to one that is gone, they might be too small for floats to tell them apart.
+    values, how_many = np.array([0, 3, 900]), np.array([2, 2, 2])
+    urn = selection._Urn(values, how_many, 1.0, RandomStream.from_seed(5))
+    for _ in range(5):
+        urn.draw()
+        assert urn._left[urn._top] > 0
+        assert urn._weight[urn._top] == 1.0
+
+
 @given(st.integers(1, 40), st.integers(0, 2**32))
 def test_the_chosen_differ_and_rise(count, seed):
     scores = np.random.default_rng(seed).integers(0, 4, size=41).astype(np.int32)
@@ -263,6 +275,30 @@ def test_few_digits_do_not_decide_what_they_cannot_know():
     assert selection._find(far, 64, 4, values, left, 1.0) == 1
     assert selection._find(near, 64, 40, values, left, 1.0) == 1
     assert selection._find(round(0.49 * 2**64), 64, 40, values, left, 1.0) == 0
+
+
+@pytest.mark.claim("P11")
+@pytest.mark.parametrize("scale", [0.7, 0.73, 0.77, 0.81, 0.83, 0.87])
+def test_sixty_digits_decide_nothing_that_their_last_ones_hide(scale):
+    # An exponent of 130 has 57 digits after the point, and its weight is as uncertain.
+    bits, values, left = 400, np.array([0, int(135 * scale)]), np.array([1, 1])
+    with mpmath.workdps(130):
+        weight = mpmath.exp(-int(values[1]) / mpmath.mpf(scale))
+        for offset in (3e-60, 1e-59, 3e-59, 1e-58, 3e-58):
+            for place, share in enumerate((1 - mpmath.mpf(offset), 1 + mpmath.mpf(offset))):
+                word = int(mpmath.floor(weight / (1 + weight) * share * 2**bits))
+                assert selection._find(word, bits, 60, values, left, scale) in (None, place)
+
+
+@pytest.mark.claim("P11")
+@pytest.mark.parametrize("many", [16_000, 48_500, 131_000, 131_900, 358_000])
+def test_low_scores_are_left_out_only_if_all_of_them_weigh_little(many):
+    scale, left = 1000.0, np.array([many, 1])
+    for depth in range(14, 26):
+        values = np.array([0, 1000 * depth + 1])
+        weight = many * math.exp(-values[1] / scale)
+        word = round(0.75 * weight / (1 + weight) * 2**64)
+        assert selection._find(word, 64, 4, values, left, scale) in (None, 0)
 
 
 @pytest.mark.claim("P11")

@@ -16,6 +16,7 @@ from dpcov.privacy import (
     Approximate,
     Gaussian,
     Pure,
+    PureDP,
     Selection,
     accounting,
     adaptive,
@@ -263,3 +264,13 @@ def test_what_is_no_list_of_events_is_refused(events):
 def test_an_impossible_epsilon_is_refused(epsilon):
     with pytest.raises(ParameterError, match="epsilon must"):
         events_delta(GAUSSIANS, epsilon=epsilon)
+
+
+def test_a_promise_among_events_is_refused():
+    # It has an epsilon, and would be left out by the bounds that look for kinds of events.
+    with pytest.raises(ParameterError, match="nothing but events"):
+        events_delta([*GAUSSIANS, PureDP(1.0, "replace")], epsilon=1.0)
+
+
+def test_what_delta_alone_pays_for_costs_no_epsilon():
+    assert events_epsilon([Gaussian("g", 100.0)], delta=0.1) == 0.0

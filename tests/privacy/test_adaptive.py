@@ -1,6 +1,8 @@
 """Selections and Gaussian noise together."""
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -69,6 +71,40 @@ def test_both_distributions_of_the_bounding_pair_are_distributions():
         assert masses.sum() == pytest.approx(1, abs=1e-12)
         assert (masses * np.exp(-losses)).sum() == pytest.approx(1, abs=1e-11)
         assert (masses >= 0).all()
+
+
+@given(st.lists(st.floats(1e-3, 50), min_size=1, max_size=3), st.floats(1e-3, 50))
+@settings(max_examples=25, deadline=None)
+def test_losses_are_rounded_up_and_hardly_so(ranges, pure):
+    width, rounds = Fraction(max(*ranges, pure)), len(ranges) + 1
+    for place, (loss, _) in enumerate(_losses(tuple(ranges), (pure,))):
+        exact = (Fraction(2 * place, 64) - rounds) * width
+        assert exact <= Fraction(loss) <= exact + rounds * width / 2**47
+
+
+@pytest.mark.parametrize("rounds", range(1, 33))
+def test_what_is_added_covers_the_roundings_of_every_number_of_rounds(rounds):
+    # Sums of 65 products between rounds, and eight roundings of each mass.
+    roundings = 66 * (rounds - 1) + 8 * rounds
+    allowed = adaptive._UP * math.ceil(rounds / adaptive._ROUNDS_OF_UP)
+    assert allowed >= roundings * 2.0**-53
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.04, 0.37, 1.0, 3.0, 12.0, 49.0])
+def test_no_bin_gives_its_lower_end_more_than_it_may_have(size):
+    ends = [(2 * place / 64 - 1) * size for place in range(65)]
+    pieces = adaptive._selection_pieces(size)
+    with mpmath.workdps(60):
+        factor = 1 / (2 * mpmath.sinh(mpmath.mpf(size) / 2))
+        for place, (low, high) in enumerate(pairwise(ends)):
+            alone = adaptive._spread_to_ends(
+                size, lambda a, b, at=low: pieces(a, b) if a == at else (0.0, 0.0)
+            )
+            a, b = mpmath.mpf(low), mpmath.mpf(high)
+            first = factor * (mpmath.exp(b / 2) - mpmath.exp(a / 2))
+            second = factor * (mpmath.exp(-a / 2) - mpmath.exp(-b / 2))
+            exact = (mpmath.exp(b) * second - first) / mpmath.expm1(b - a)
+            assert alone[place] <= exact
 
 
 def test_without_selections_it_is_the_gaussian():

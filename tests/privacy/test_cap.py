@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpcov.errors import ParameterError
 from dpcov.privacy import Cap, calibrate_cap, cap_epsilon
 from dpcov.privacy import cap as cap_module
-from dpcov.privacy.cap import COIN
+from dpcov.privacy.cap import COIN, cap_variation
 from wiring.planting import plant
 
 epsilons = st.floats(1e-3, 20)
@@ -170,6 +170,19 @@ def test_a_billionth_of_epsilon_is_kept_for_the_generator_and_floating_point():
     assert unreserved() == []
 
 
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize(("epsilon", "n_columns"), PAID)
+def test_the_variation_pays_for_the_generator_and_floating_point(epsilon, n_columns):
+    cap = calibrate_cap(epsilon=epsilon, n_columns=n_columns)
+    with mpmath.workdps(40):
+        q = mpmath.erfc(mpmath.mpf(cap.threshold) / mpmath.sqrt(2))
+        p, d = mpmath.mpf(cap.coin) / COIN, distance_by_hand(n_columns)
+        paid = 4 * d * p / q
+        found = cap_variation(cap, n_columns=n_columns)
+        assert p - q + paid <= found <= p - q + 1.01 * paid + 2.0**-44
+
+
+@pytest.mark.claim("P14")
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
@@ -189,6 +202,7 @@ def test_a_cap_that_pays_for_less_fails_the_same_test(monkeypatch, where, old, n
     assert unpaid()
 
 
+@pytest.mark.claim("P14")
 def test_a_coin_that_leaves_less_fails_the_same_test(monkeypatch):
     plant(
         monkeypatch, "privacy.cap:calibrate_cap", "_PAYMENT * epsilon", "0.5 * _PAYMENT * epsilon"

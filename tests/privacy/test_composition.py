@@ -141,3 +141,8 @@ def test_what_does_not_belong_together_is_refused(parts, options, words):
 def test_a_simulated_release_is_refused():
     with pytest.raises(ParameterError, match="promises nothing"):
         compose(made(seed=1), made(), delta=1e-5)
+
+
+def test_where_delta_alone_pays_the_least_epsilon_is_stated():
+    both = compose(Gaussian("g", 100.0), Gaussian("h", 100.0), delta=0.1, neighbors="replace")
+    assert both.epsilon == 1e-9

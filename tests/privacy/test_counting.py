@@ -49,6 +49,14 @@ def test_a_gaussian_tells_what_a_pure_promise_does_at_every_epsilon(epsilon, at)
 
 
 @pytest.mark.claim("P40")
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-4, 1.0001e-4, 499.0, 500.0, 1e3, 1e5, 1e6])
+def test_a_distance_is_enough_for_the_smallest_and_largest_promises(epsilon):
+    with mpmath.workdps(60):
+        mu = mpmath.mpf(distance(Pure("report", epsilon)))
+        assert mpmath.ncdf(-mu / 2) <= 1 / (1 + mpmath.exp(epsilon))
+
+
+@pytest.mark.claim("P40")
 @given(epsilons)
 def test_a_smaller_distance_would_tell_less_than_a_pure_promise(epsilon):
     mpmath.mp.dps = 50

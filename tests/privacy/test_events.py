@@ -1,8 +1,10 @@
 """Events and their written form, which files and ledgers keep for years."""
 
+import dataclasses
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +103,8 @@ def test_an_event_survives_json_to_the_bit(event):
         {"kind": "pure", "name": "report", "epsilon": 1e7},
         {"kind": "pure", "name": "report", "epsilon": 1.0, "delta": 0.0},
         {"kind": "approximate", "name": "counts", "epsilon": 1.0},
+        {"kind": "approximate", "name": "counts", "epsilon": 0.0, "delta": 1e-9},
+        {"kind": "approximate", "name": "counts", "epsilon": 1e7, "delta": 1e-9},
         {"kind": "approximate", "name": "counts", "epsilon": 1.0, "delta": 0.0},
         {"kind": "approximate", "name": "counts", "epsilon": 1.0, "delta": 1.0},
         {"kind": "concentrated", "name": "tables", "rho": 0.0},
@@ -111,6 +115,35 @@ def test_an_event_survives_json_to_the_bit(event):
 def test_what_is_no_event_is_refused(facts):
     with pytest.raises(ParameterError):
         event_from_dict(facts)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+@pytest.mark.parametrize("name", ["", "a\nb", 7])
+def test_no_kind_of_event_has_a_name_that_cannot_be_printed(event, name):
+    with pytest.raises(ParameterError, match="name of an event"):
+        dataclasses.replace(event, name=name)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+def test_no_event_can_be_changed_after_it_was_checked(event):
+    for field in dataclasses.fields(event):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(event, field.name, 1e9)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        Gaussian("g", np.float32(4.1)).multiplier,
+        Selection("s", np.float32(0.1)).range,
+        Pure("p", np.float32(0.1)).epsilon,
+        Approximate("a", np.float32(0.1), np.float32(1e-9)).epsilon,
+        Approximate("a", np.float32(0.1), np.float32(1e-9)).delta,
+        Concentrated("c", np.float32(0.1)).rho,
+    ],
+)
+def test_numbers_of_events_are_floats_whose_rounding_is_paid_for(number):
+    assert type(number) is float
 
 
 def test_only_events_are_written():

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpcov.privacy import fair_walk
-from dpcov.privacy.fair_walk import walk_excess, walk_tangent
+from dpcov.privacy.fair_walk import walk_excess, walk_heights, walk_tangent
 from wiring.planting import plant
 
 
@@ -32,17 +32,25 @@ def test_the_mean_excess_is_rounded_up_and_hardly_so(steps):
 
 
 @pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [1, 2, 7, 100, 512])
+def test_heights_on_the_lattice_are_rounded_up_and_hardly_so(steps):
+    for place, height in zip(range(-steps, steps + 1, 2), walk_heights(steps), strict=True):
+        truth = exact_excess(steps, place)
+        assert truth <= Fraction(height) <= truth * (1 + Fraction(1, 10**10))
+
+
+@pytest.mark.claim("P50")
 @pytest.mark.parametrize("steps", [1001, 30_000, 1 << 18])
 def test_binomial_probabilities_are_rounded_up_and_hardly_so(steps):
     with mpmath.workdps(50):
-        for lean in (0.0, 3.0, 6.0, 20.0):
+        for lean in (0.0, 3.0, 6.0, 20.0, 29.9):
             heads = int((steps + lean * math.sqrt(steps)) / 2)
             truth = mpmath.binomial(steps, heads) / mpmath.mpf(2) ** steps
             assert truth * (1 - mpmath.mpf("1e-12")) <= fair_walk._half_binomial(steps, heads)
             assert fair_walk._half_binomial(steps, heads) <= truth * (1 + 1e-5)
 
 
-def lines_that_cross(steps_tried=(2, 3, 4, 9, 30, 150)):
+def lines_that_cross(steps_tried=(1, 2, 3, 4, 9, 30, 150)):
     """Return walks with a line that is somewhere below the logarithm of their mean excess."""
     found = []
     for steps in steps_tried:
@@ -58,6 +66,15 @@ def lines_that_cross(steps_tried=(2, 3, 4, 9, 30, 150)):
 @pytest.mark.claim("P50")
 def test_the_line_is_nowhere_below_the_logarithm_of_the_mean_excess():
     assert lines_that_cross() == []
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [150, 400, 900])
+@pytest.mark.parametrize("deviations", [5.0, 8.0, 11.0])
+def test_far_out_the_line_is_above_between_the_points_of_the_lattice(steps, deviations):
+    log_value, slope, place = walk_tangent(steps, deviations * math.sqrt(steps))
+    for d in np.linspace(place - 4, min(place + 4, steps - 0.5), 17):
+        assert math.log(exact_excess(steps, float(d))) <= log_value - slope * (d - place)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +102,18 @@ def test_the_normal_bound_is_above_the_walk_and_close_to_it(monkeypatch, steps):
         log_value, slope, touched = walk_tangent(steps, place)
         for other, excess in zip(places, exact, strict=True):
             assert math.log(excess) <= log_value - slope * (other - touched)
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [(1 << 18) + 1, 10**7, 10**10])
+@pytest.mark.parametrize("deviations", [0.0, 0.3, 2.0, 11.0, 25.0, 28.0, 29.0, 30.0])
+def test_the_normal_bound_is_rounded_up_and_hardly_so(steps, deviations):
+    place = deviations * math.sqrt(steps)
+    with mpmath.workdps(50):
+        t = (mpmath.mpf(place) - 2) / mpmath.sqrt(steps)
+        truth = mpmath.sqrt(steps) * (mpmath.npdf(t) - t * mpmath.ncdf(-t))
+        room = mpmath.mpf("2e-11") * (1 + t**2)
+        assert truth <= walk_excess(steps, place) <= truth * (1 + room)
 
 
 @pytest.mark.claim("P50")

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
-from dpcov.privacy.gaussian import _mills_ratio
+from dpcov.privacy.gaussian import _log_delta_bound, _mills_ratio, _noise_multiplier
 
 EPSILONS = [1e-3, 1e-2, 0.1, 0.5, 1.0, 2.0, 8.0, 30.0, 100.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-30, 1e-12, 1e-9, 1e-5, 1e-3, 0.1, 0.5]
@@ -173,6 +174,12 @@ def test_impossible_numbers_are_refused(name, value):
         gaussian_scale(**arguments)
 
 
+@pytest.mark.parametrize("epsilon", [-0.5, 2e6, math.nan, None])
+def test_no_delta_is_told_for_an_impossible_epsilon(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must"):
+        gaussian_delta(epsilon=epsilon, scale=1.0)
+
+
 def test_delta_of_one_or_below_the_range_is_refused():
     for delta in (1.0, 1e-301):
         with pytest.raises(ParameterError, match="delta must"):
@@ -193,6 +200,23 @@ def test_hardly_any_noise_is_no_privacy(scale, sensitivity):
 @given(st.floats(0, 1e3), st.floats(1e-3, 1e6))
 def test_delta_is_never_below_the_truth_even_where_floats_end(epsilon, scale):
     assert gaussian_delta(epsilon=epsilon, scale=scale) >= exact_delta(epsilon, scale)
+
+
+@pytest.mark.claim("P3")
+@pytest.mark.parametrize("epsilon", [1e3, 1e4, 1e5, 1e6])
+def test_the_bound_is_above_the_truth_where_large_numbers_nearly_cancel(epsilon):
+    for a in (*np.linspace(-36, 3, 79), *np.linspace(-1e-3, 1e-3, 31)):
+        scale = 1 / (a + math.sqrt(a**2 + 2 * epsilon))
+        with mpmath.workdps(60):
+            assert _log_delta_bound(epsilon, scale) >= mpmath.log(exact_delta(epsilon, scale))
+
+
+@pytest.mark.claim("P3")
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
+def test_the_noise_that_counts_is_never_more_than_there_is(scale, sensitivity):
+    assert Fraction(_noise_multiplier(scale, sensitivity)) <= Fraction(scale) / Fraction(
+        sensitivity
+    )
 
 
 def test_a_scale_beyond_all_floats_is_refused():

@@ -43,6 +43,13 @@ def test_add_remove_says_that_the_number_of_rows_is_public():
     assert "n public" in str(ApproxDP(1, 1e-6, "add-remove"))
 
 
+def test_a_promise_about_privacy_units_names_its_own_relation():
+    replaced = ApproxDP(1, 1e-6, "replace", "who").in_words
+    assert "tables that differ in the cells of all rows of one 'who'" in replaced
+    removed = ApproxDP(1, 1e-6, "add-remove", "who").in_words
+    assert "rows that add nothing in the place of all rows of one 'who'" in removed
+
+
 def test_the_local_model_says_that_the_row_stays_on_the_device():
     assert str(PureDP(1, "local")) == "1-differential privacy in the local model"
     assert "never leaves the person's device" in PureDP(1, "local").in_words
@@ -108,6 +115,18 @@ def test_attack_power_without_delta_is_that_of_randomized_response():
     epsilon = 1.5
     alpha = 1 / (1 + math.exp(epsilon))
     assert PureDP(epsilon, "replace").attack_power(alpha) == pytest.approx(1 - alpha)
+
+
+def test_attack_power_is_bounded_by_what_is_overlooked_when_alarms_are_frequent():
+    assert PureDP(1.0, "replace").attack_power(0.5) == pytest.approx(1 - math.exp(-1) / 2)
+    power = ApproxDP(1.0, 0.1, "replace").attack_power(0.5)
+    assert power == pytest.approx(1 - math.exp(-1) * 0.4)
+
+
+@pytest.mark.parametrize("false_alarm", [-0.1, 1.1, math.nan, None])
+def test_no_attack_power_is_told_for_an_impossible_rate(false_alarm):
+    with pytest.raises(ParameterError, match="false_alarm must"):
+        PureDP(1.0, "replace").attack_power(false_alarm)
 
 
 def test_attack_power_does_not_overflow():

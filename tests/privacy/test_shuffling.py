@@ -4,7 +4,7 @@ attack on real caps, and against published bounds for any randomizer."""
 import math
 from collections import defaultdict
 from functools import cache
-from itertools import combinations, combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -232,6 +232,23 @@ def test_the_bound_for_many_people_is_above_the_sum_by_transforms_and_close_to_i
 
 
 @pytest.mark.claim("P50")
+@pytest.mark.parametrize(
+    ("n_people", "chance"),
+    [(1, 0.3), (1, 1.5 * 2.0**-140), (10, 0.5), (1000, 0.2), (100_000, 0.01), (10**6, 0.25)],
+)
+def test_bins_have_no_gaps_and_no_less_than_the_masses_of_a_binomial_number(n_people, chance):
+    bins, number = shuffling._bins(n_people, chance), stats.binom(n_people, chance)
+    assert all(least <= most for least, most, _ in bins)
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(bins))
+    for least, most, mass in bins:
+        exact = math.fsum(number.pmf(np.arange(least, most + 1)))
+        assert mass >= exact * (1 - 1e-8)
+        assert mass <= exact * (1 + 1e-8)
+    assert number.cdf(bins[0][0] - 1) <= shuffling._TAIL
+    assert number.sf(bins[-1][1]) <= shuffling._TAIL
+
+
+@pytest.mark.claim("P50")
 def test_wide_bins_and_a_narrow_window_make_the_bound_larger(monkeypatch):
     before = off_by()
     shuffling._bins.cache_clear()
@@ -455,3 +472,9 @@ def test_impossible_numbers_are_refused(wrong):
     known = {"delta": 1e-6, "local_epsilon": 1.0, "n_people": 10}
     with pytest.raises(ParameterError):
         shuffled_epsilon(**{**known, **wrong})
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, math.nan, None])
+def test_no_delta_is_told_for_an_impossible_epsilon(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must"):
+        shuffled_delta(epsilon=epsilon, local_epsilon=1.0, n_people=10)

@@ -130,4 +130,5 @@ def _normal_excess(steps: int, place: float) -> tuple[float, float]:
     t = (place - _LOOSE) / root
     tail = 0.5 * math.erfc(t / math.sqrt(2))
     density = math.exp(-0.5 * t * t) / math.sqrt(2 * math.pi)
-    return root * (density - t * tail) * (1 + _ALLOWED), tail
+    # Far out the two terms nearly cancel: about 1/t² of each is left.
+    return root * (density - t * tail) * (1 + _ALLOWED * (1 + t * t)), tail
