@@ -265,3 +265,18 @@ def test_counts_that_are_not_those_of_all_rows_are_refused(place, wrong):
     column._counts[place] += wrong
     with pytest.raises(InexactArithmeticError, match="do not add up"):
         column.in_use()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [[1.0, 11.0, 1.0], [1.0, 11.0, 1.0]],
+        [[1.0, 11.0, 1.0], [1.0, 11.0, 50.0]],
+        [[1.0, 11.0, 1.0], [50.0, 11.0, 1.0], [np.nan, np.nan, np.nan]],
+    ],
+    ids=["other counts", "other bins", "other rows"],
+)
+def test_counts_are_equal_only_if_all_of_them_are(other):
+    rows = np.array([[1.0, 11.0, 1.0], [50.0, 11.0, 1.0]])
+    assert count(rows) == count(rows[::-1])
+    assert count(rows) != count(np.array(other))

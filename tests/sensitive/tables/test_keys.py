@@ -77,6 +77,15 @@ def test_keys_of_every_type_are_equal_exactly_when_cells_are(cells, kind, tmp_pa
     assert codes(make(kind, CELLS[cells], tmp_path)) == [0, 1, 0, 0]
 
 
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("kind", ["table", "polars", "lazy", "pandas", "pandas, arrow"])
+@pytest.mark.parametrize("cells", CELLS)
+def test_a_cell_of_any_type_that_is_missing_is_refused(cells, kind, tmp_path):
+    holed = pa.concat_arrays([CELLS[cells], pa.nulls(1, CELLS[cells].type)])
+    with pytest.raises(MissingValueError):
+        codes(make(kind, holed, tmp_path))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_date_that_is_missing_is_refused(kind, tmp_path):
     with pytest.raises(MissingValueError):
