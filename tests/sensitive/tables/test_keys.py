@@ -19,7 +19,7 @@ from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.arrow_columns import read_arrow_keys
-from dpcov.sensitive.tables.keys import as_keys
+from dpcov.sensitive.tables.keys import as_keys, check_keys
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
@@ -415,3 +415,26 @@ def test_times_beyond_64_bits_of_nanoseconds_are_exact(year, unit):
     moment = datetime.datetime(year, 12, 31, 23, 59, 58)
     stored, written = (np.array([moment, MOMENT], kind) for kind in (f"M8[{unit}]", object))
     assert as_keys(stored, "who").cells.tolist() == as_keys(written, "who").cells.tolist()
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("cell", ["zoe", b"zoe"])
+def test_texts_and_bytes_of_numpy_are_those_of_python(cell):
+    found, known = (as_keys(np.array([cell], dtype), "who") for dtype in (None, object))
+    assert (found.kind, found.cells.tolist()) == (known.kind, known.cells.tolist())
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("turn", [1, -1])
+def test_times_with_digits_that_a_coarser_unit_cannot_store_are_refused(turn):
+    coarse, fine, finest = (
+        as_keys(np.array([nanoseconds], "M8[ns]").astype(f"M8[{unit}]"), "who")
+        for nanoseconds, unit in ((5000, "us"), (7000, "ns"), (7001, "ns"))
+    )
+    assert len(list(together(coarse, fine, turn))) == 2
+    with pytest.raises(InputError, match="must hold cells of one kind"):
+        list(together(coarse, finest, turn))
+
+
+def together(one, other, turn):
+    return check_keys((one, other)[::turn], n_rows=2, name="who", of="The table")
