@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError, SensitiveDataError
 from dpcov.exact.sealed import Sealed
-from dpcov.sensitive.engines.paired import PairedSums, Pairing
+from dpcov.sensitive.engines.paired import PairedSums, Pairing, pairing_of, sum_rows
 from dpcov.sensitive.sums.signs import SignKernel
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.differences import DifferenceSource
+from dpcov.sensitive.tables.pieces import Split, split_rows
 
 PAIRING = Pairing(3, 6)
 
@@ -106,3 +107,25 @@ def test_they_refuse_to_be_stored():
     for leak in (pickle.dumps, np.asarray):
         with pytest.raises(SensitiveDataError, match="must not be stored"):
             leak(piece)
+
+
+@pytest.mark.claim("P19")
+def test_the_pieces_of_a_source_are_paired_as_its_blocks_are():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    source, kernel = DifferenceSource(open_table(rows), seed=3), Keep()
+    split = split_rows(source, 3)
+    pairing = pairing_of(split, kernel)
+    first, *others = [
+        sum_rows(piece.open(None), kernel, start=piece.start, pairing=pairing)
+        for piece in split.pieces
+    ]
+    found = sum(others, start=first).finish(len(rows)).rows
+    assert sorted(found) == sorted(kernel.sum_over(source.blocks(kernel.block_rows)).rows)
+
+
+def test_rows_are_not_paired_where_nobody_asked_for_differences():
+    rows, kernel = np.arange(20.0).reshape(10, 2), Keep()
+    split = split_rows(open_table(rows), 1)
+    assert pairing_of(split, kernel) is pairing_of(Split(()), kernel) is None
+    found = sum_rows(split.pieces[0].open(None), kernel, start=0, pairing=None)
+    assert found.rows == list(map(tuple, rows))

@@ -291,3 +291,18 @@ def test_a_cell_without_a_bin_is_refused_without_its_number():
     assert "99" not in str(refusal.value)
     assert refusal.value.__cause__ is None
     assert column.add(np.array([1], dtype=np.int32), waits=False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [[1.0, 11.0, 1.0], [1.0, 11.0, 1.0]],
+        [[1.0, 11.0, 1.0], [1.0, 11.0, 50.0]],
+        [[1.0, 11.0, 1.0], [50.0, 11.0, 1.0], [np.nan, np.nan, np.nan]],
+    ],
+    ids=["other counts", "other bins", "other rows"],
+)
+def test_counts_are_equal_only_if_all_of_them_are(other):
+    rows = np.array([[1.0, 11.0, 1.0], [50.0, 11.0, 1.0]])
+    assert count(rows) == count(rows[::-1])
+    assert count(rows) != count(np.array(other))

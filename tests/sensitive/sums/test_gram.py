@@ -392,6 +392,18 @@ def test_blocks_with_and_without_quiet_columns_in_turn_add_what_zeros_do(constan
         assert found == Gram.from_rows(whole, grid=grid)
 
 
+@pytest.mark.claim("P7")
+@pytest.mark.parametrize("constant", [0, 300])
+def test_blocks_with_as_many_rows_as_columns_add_what_zeros_do(constant):
+    size = 6 + (constant > 0)
+    rows = np.random.default_rng(6).normal(size=(4, size, 6))
+    rows[[0, 2], :, 4:] = 0.0
+    grid = Grid(row_norm=2.0, bits=16, constant=constant)
+    blocks = [rows[0][:, :4], rows[1], rows[2][:, :4], rows[3]]
+    found = Gram.from_blocks(blocks, n_columns=6, grid=grid, quiet=slice(4, 6), threads=1)
+    assert found == Gram.from_rows(rows.reshape(-1, 6), grid=grid)
+
+
 def test_a_block_without_columns_that_are_not_quiet_is_refused():
     grid, block = Grid(row_norm=2.0, bits=16), np.ones((3, 4))
     for quiet in (slice(0, 2), slice(5, 6), None):

@@ -118,6 +118,14 @@ def test_rows_of_every_length_are_put_near_their_norm(rows):
             assert counts[np.unique(around)].sum() == counts.sum() == 1
 
 
+def test_short_rows_are_told_apart_however_far_the_edges_reach():
+    edges = np.exp2(np.arange(-40.0, 41.0))
+    rows = np.sqrt(1.02 * edges / 3)[:, None] * np.ones(3)
+    bins = NormBinsKernel(edges, 3, Missing.REFUSE).sum_over([rows])
+    beyond = [int(bins.beyond(place)[0]) for place in range(len(edges))]
+    assert beyond == list(range(len(edges), 0, -1))
+
+
 def test_missing_cells_are_refused_where_the_rule_says_so():
     with pytest.raises(MissingValueError):
         count(np.array([[1.0, np.nan, 1.0]]), Missing.REFUSE)

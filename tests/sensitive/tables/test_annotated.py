@@ -1,4 +1,7 @@
-"""AnnData, where anndata is installed: it holds pandas back, so the tests do not ask for it."""
+"""AnnData, where anndata is installed: it holds pandas back, so the tests do not ask for it.
+
+Stand-ins at the end take its place where it is not.
+"""
 
 import sys
 
@@ -187,3 +190,80 @@ def test_memory_does_not_grow_with_the_matrix_in_a_file(kind, anndata, tmp_path)
         return megabytes_to_read(path, "anndata")
 
     assert megabytes(200_000) - megabytes(50_000) < 30, "the rows between have 57 MB or more"
+
+
+class StandIn:
+    """As much of an AnnData object as is read, where the package is not installed."""
+
+    def __init__(self, matrix=ROWS, names=("a", "b", "c"), who=WHO):
+        self.X, self.var_names = matrix, pd.Index(list(names))
+        self.obs = pd.DataFrame({"other": 1.0, "who": pd.Categorical(who)})
+
+
+StandIn.__module__ = "anndata.stand_in"
+
+
+class Backed:
+    """A matrix in a file: some of its rows can be asked for."""
+
+    def __init__(self, matrix, **known):
+        self._matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
+        self.__dict__.update(known)
+
+    def __getitem__(self, rows):
+        return self._matrix[rows]
+
+
+STAND_INS = {
+    "dense": ROWS,
+    "sparse": scipy.sparse.csr_matrix(ROWS),
+    "sparse by columns": scipy.sparse.csc_array(ROWS),
+    "backed": Backed(ROWS),
+    "sparse backed": Backed(scipy.sparse.csr_matrix(ROWS), format="csr"),
+}
+
+
+@pytest.mark.parametrize("kind", STAND_INS)
+def test_every_kind_of_a_stand_in_gives_the_same_blocks(kind):
+    source = open_table(StandIn(STAND_INS[kind]), select=["c", "a"])
+    blocks = list(source.blocks(16))
+    assert [len(block) for block in blocks] == [16] * 6 + [5]
+    assert (np.concatenate(blocks) == ROWS[:, [2, 0]]).all()
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("kind", STAND_INS)
+def test_the_notes_of_a_stand_in_say_whose_row_it_is(kind):
+    source = open_table(StandIn(STAND_INS[kind]), privacy_unit="who")
+    assert source.columns == ("a", "b", "c")
+    keys = [key for run in source.unit_keys(16) for key in run.cells.tolist()]
+    assert keys == WHO.tolist()
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (StandIn(names=["36", "1200", "x"]), "somebody's row"),
+        (StandIn(ROWS * 1j), "real numbers"),
+        (StandIn(ROWS.astype(str)), "real numbers"),
+        (StandIn(None), "its X is None"),
+        (StandIn(Backed(ROWS, format="csc")), r"is stored by columns \(CSC\)"),
+    ],
+)
+def test_a_stand_in_that_cannot_be_read_is_refused(made, message):
+    with pytest.raises(InputError, match=message) as caught:
+        open_table(made)
+    assert caught.value.__context__ is None
+
+
+def test_variables_without_names_are_called_by_their_places():
+    made = StandIn(names="012")
+    assert open_table(made).columns == ("0", "1", "2")
+    assert describe_table(made) == tuple(ColumnType(name, "number") for name in "012")
+
+
+@pytest.mark.claim("P8")
+def test_other_numbers_than_places_are_no_names_of_variables():
+    with pytest.raises(InputError, match="somebody's row"):
+        describe_table(StandIn(names="013"))

@@ -10,6 +10,12 @@ from dpcov.sensitive.tables import blocks
 from dpcov.sensitive.tables.blocks import cut_blocks, read_ahead
 
 
+@pytest.fixture(autouse=True)
+def two_threads(monkeypatch):
+    """Read ahead also where the tests have one core."""
+    monkeypatch.setattr(blocks, "allowed_threads", lambda: 2)
+
+
 def numbered(count, read):
     for number in range(count):
         read.append(number)

@@ -237,6 +237,24 @@ def test_truth_values_have_their_bounds_by_their_type():
     assert (field.facts.lower, field.facts.upper) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("stated", "bounds"),
+    [
+        ({"center": 0.25}, (0.0, 1.0)),
+        ({"center": 0.0}, (0.0, 1.0)),
+        ({"center": 1.0}, (0.0, 1.0)),
+        ({"lower": -1.0}, (-1.0, 1.0)),
+        ({"upper": 0.5}, (0.0, 0.5)),
+        ({"center": 2.0}, (None, None)),
+        ({"center": -1.0}, (None, None)),
+    ],
+)
+def test_truth_values_have_their_bounds_beside_what_is_stated(stated, bounds):
+    facts = Columns.from_mapping({"a": stated})
+    field = open_table(pd.DataFrame({"a": [True, False]}), facts=facts).fields[0]
+    assert (field.facts.lower, field.facts.upper) == bounds
+
+
 GROWN = {
     "polars": pl.DataFrame({"a": ["secret", "b"]}, schema={"a": pl.Categorical}),
     "arrow": pa.table(

@@ -2,12 +2,13 @@
 
 import itertools
 
+import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 
 import dpcov
 from dpcov.errors import InputError
-from dpcov.sensitive.tables import csv_rows
+from dpcov.sensitive.tables import csv_rows, open_table
 from dpcov.sensitive.tables.csv_rows import count_lines
 
 PLAIN = [b"1,2\n", b"1,2", b"", b"1,2\n3,4\n", b"1,2\n3,4", b",\n,\n"]
@@ -55,3 +56,27 @@ def test_a_row_of_another_length_is_refused_by_its_number_before_anything_is_spe
     path.write_text("a,b\n" + "1,2\n" * 5 + f"{broken}\n{rest}")
     with pytest.raises(InputError, match=r"^Row 7 of x\.csv, counted from its first line, has"):
         dpcov.release(path, epsilon=1.0, delta=1e-6, seed=0)
+
+
+@pytest.fixture
+def two_threads():
+    """Let Arrow parse on several threads, where it does not say which row it refuses."""
+    before = pa.cpu_count()
+    pa.set_cpu_count(2)
+    yield
+    pa.set_cpu_count(before)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.usefixtures("two_threads")
+def test_a_row_of_another_length_in_a_late_block_is_refused_without_its_cells(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dpcov.sensitive.tables.csv_file._BLOCK_BYTES", 64)
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + "1,2\n" * 100 + "987654,3,4\n" + "1,2\n" * 100)
+    source = open_table(path)
+    with pytest.raises(InputError, match=r"^Row 102 of x\.csv, counted from") as caught:
+        list(source.blocks(50))
+    assert "987654" not in str(caught.value)
+    assert caught.value.__context__ is None

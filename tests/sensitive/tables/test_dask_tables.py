@@ -14,6 +14,7 @@ from dpcov.exact.grid import Grid
 from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.sums.gram import Gram, GramKernel
 from dpcov.sensitive.tables import is_streamed, open_table
+from dpcov.sensitive.tables.description import describe_table
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
@@ -272,3 +273,17 @@ def test_too_few_rows_are_refused():
 def test_a_collection_is_no_table_in_memory():
     assert is_streamed(frame())
     assert is_streamed(da.ones((3, 3)))
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    ("make", "names"), [(frame, "abc"), (lambda: da.from_array(ROWS), ["x0", "x1", "x2"])]
+)
+def test_a_collection_is_described_without_being_computed(make, names):
+    def fail(*anything, **keywords):
+        raise AssertionError("computed")
+
+    table = make()
+    with dask.config.set(scheduler=fail):
+        found = describe_table(table)
+    assert [(column.name, column.kind) for column in found] == [(name, "number") for name in names]

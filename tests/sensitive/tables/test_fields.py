@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 
-from dpcov.columns import Column
+from dpcov.columns import Column, Columns
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
 from dpcov.errors import InputError
@@ -146,6 +146,14 @@ def test_cells_of_pandas_may_be_missing_whatever_type_they_gave_a_column(column)
     assert open_table(pd.DataFrame({"a": column})).fields[0].may_be_missing
 
 
+@pytest.mark.claim("P28")
+@pytest.mark.parametrize("cells", [[1, 2], [True, False], [1.0, 2.0]])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_cells_of_polars_may_be_missing_in_every_type(cells, lazy):
+    frame = pl.DataFrame({"a": cells})
+    assert open_table(frame.lazy() if lazy else frame).fields[0].may_be_missing
+
+
 @pytest.mark.parametrize(
     ("kind", "nullable", "expected"),
     [
@@ -161,6 +169,30 @@ def test_the_schema_says_whether_cells_of_arrow_may_be_missing(kind, nullable, e
     pq.write_table(table, tmp_path / "x.parquet")
     for each in (table, tmp_path / "x.parquet"):
         assert open_table(each).fields[0].may_be_missing is expected
+
+
+@pytest.mark.claim("P26")
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({}, False),
+        ({"missing": [-9]}, True),
+        ({"levels": [1, 2]}, True),
+        ({"levels": [1, 2], "other": "else"}, False),
+        ({"levels": [1, 2], "complete": True}, False),
+        ({"complete": False}, True),
+    ],
+)
+def test_facts_say_whether_cells_may_be_missing_where_the_type_has_no_room(facts, expected):
+    stated = Columns.from_mapping({"x0": facts})
+    assert open_table(np.array([[1], [2]]), facts=stated).fields[0].may_be_missing is expected
+
+
+@pytest.mark.claim("P26")
+def test_a_category_without_nulls_has_no_cells_but_its_levels():
+    cells = pa.array(["f", "m"]).dictionary_encode()
+    schema = pa.schema([pa.field("sex", cells.type, nullable=False)])
+    assert not open_table(pa.table([cells], schema=schema)).fields[0].may_be_missing
 
 
 def test_a_masked_array_may_have_missing_cells_of_any_type():

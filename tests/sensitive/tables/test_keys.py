@@ -18,7 +18,8 @@ from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.keys import as_keys
+from dpcov.sensitive.tables.arrow_columns import read_arrow_keys
+from dpcov.sensitive.tables.keys import as_keys, check_keys
 from dpcov.sensitive.tables.privacy_units import limit_rows
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
@@ -74,6 +75,15 @@ CELLS = {
 @pytest.mark.parametrize("cells", CELLS)
 def test_keys_of_every_type_are_equal_exactly_when_cells_are(cells, kind, tmp_path):
     assert codes(make(kind, CELLS[cells], tmp_path)) == [0, 1, 0, 0]
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("kind", ["table", "polars", "lazy", "pandas", "pandas, arrow"])
+@pytest.mark.parametrize("cells", CELLS)
+def test_a_cell_of_any_type_that_is_missing_is_refused(cells, kind, tmp_path):
+    holed = pa.concat_arrays([CELLS[cells], pa.nulls(1, CELLS[cells].type)])
+    with pytest.raises(MissingValueError):
+        codes(make(kind, holed, tmp_path))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -346,3 +356,85 @@ def test_an_array_file_that_stays_as_it_is_is_read_with_units(cut, tmp_path):
     engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
     kernel = GramKernel(1, Grid(row_norm=1.0, bits=8), "refuse")
     assert engine.run("sums", source, kernel).n_rows == 3
+
+
+ZONE = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+AT = datetime.datetime(1965, 3, 4, 5, 6, 7, 890_123)
+# Objects of Python, and the same cells in a type that stores them.
+STORED = {
+    "dates": (AT.date(), pa.date32()),
+    "moments": (AT, pa.timestamp("us")),
+    "moments of pandas": (pd.Timestamp("2020-01-02 03:04:05.678901234"), pa.timestamp("ns")),
+    "moments in a zone": (AT.replace(tzinfo=ZONE), pa.timestamp("us", "Asia/Tokyo")),
+    "times of day": (AT.time(), pa.time64("us")),
+    "spans": (datetime.timedelta(days=-3, seconds=5, microseconds=7), pa.duration("us")),
+    "spans of pandas": (pd.Timedelta("3 days 00:00:05.000007008"), pa.duration("ns")),
+    "truth values": (True, pa.bool_()),
+    "whole numbers": (-7, pa.int32()),
+    "numbers": (0.1, pa.float64()),
+    "text": ("zoë", pa.string()),
+    "bytes": (b"\xff", pa.binary()),
+}
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize(("cell", "kind"), STORED.values(), ids=STORED)
+def test_an_object_has_the_key_of_the_type_that_stores_it(cell, kind):
+    cells = np.empty(2, dtype=object)
+    cells[:] = [cell, cell]
+    found, known = as_keys(cells, "who"), read_arrow_keys(pa.array(cells, kind), "who")
+    assert found.cells.tolist() == known.cells.tolist()
+    assert (found.kind, found.step) == (known.kind, known.step)
+
+
+class Day(datetime.date):
+    """A date of somebody's own class."""
+
+
+@pytest.mark.claim("P20")
+def test_a_date_of_another_class_is_the_same_day():
+    cells = np.array([DAY, Day(DAY.year, DAY.month, DAY.day)], dtype=object)
+    known = as_keys(np.array([DAY], "M8[D]"), "who").cells.tolist()
+    assert as_keys(cells, "who").cells.tolist() == known * 2
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("unit", ["h", "m", "s", "ms", "us", "ns", "5m", "100ns"])
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+def test_times_of_every_unit_are_counted_in_nanoseconds(kind, unit):
+    cells = np.array([-7, 1, 3], f"{kind}[{unit}]")
+    found = as_keys(cells, "who")
+    assert found.cells.tolist() == cells.astype(f"{kind}[ns]").astype(np.int64).tolist()
+    assert found.cells[1] == found.step
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+@pytest.mark.parametrize("year", [1, 1678, 1970, 2262, 9999])
+def test_times_beyond_64_bits_of_nanoseconds_are_exact(year, unit):
+    moment = datetime.datetime(year, 12, 31, 23, 59, 58)
+    stored, written = (np.array([moment, MOMENT], kind) for kind in (f"M8[{unit}]", object))
+    assert as_keys(stored, "who").cells.tolist() == as_keys(written, "who").cells.tolist()
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("cell", ["zoe", b"zoe"])
+def test_texts_and_bytes_of_numpy_are_those_of_python(cell):
+    found, known = (as_keys(np.array([cell], dtype), "who") for dtype in (None, object))
+    assert (found.kind, found.cells.tolist()) == (known.kind, known.cells.tolist())
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("turn", [1, -1])
+def test_times_with_digits_that_a_coarser_unit_cannot_store_are_refused(turn):
+    coarse, fine, finest = (
+        as_keys(np.array([nanoseconds], "M8[ns]").astype(f"M8[{unit}]"), "who")
+        for nanoseconds, unit in ((5000, "us"), (7000, "ns"), (7001, "ns"))
+    )
+    assert len(list(together(coarse, fine, turn))) == 2
+    with pytest.raises(InputError, match="must hold cells of one kind"):
+        list(together(coarse, finest, turn))
+
+
+def together(one, other, turn):
+    return check_keys((one, other)[::turn], n_rows=2, name="who", of="The table")

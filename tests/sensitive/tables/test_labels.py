@@ -106,3 +106,9 @@ def test_the_name_of_an_index_that_nobody_confirmed_is_not_repeated(index, state
 )
 def test_every_way_to_write_a_number_or_none_looks_like_a_value(cell):
     assert looks_like_a_value(cell)
+
+
+@pytest.mark.parametrize("cell", ["yes", "36", "n/a", "12-Mar-1990", "ada@example.org", "7:30"])
+@pytest.mark.parametrize("mark", [".1", "_duplicated_0"])
+def test_a_cell_that_a_library_marked_as_a_repeated_name_looks_like_a_value(cell, mark):
+    assert looks_like_a_value(cell + mark)

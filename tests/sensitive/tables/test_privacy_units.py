@@ -59,6 +59,14 @@ def test_a_person_in_runs_of_two_types_is_one_person(pieces):
     assert rows_of_units(keys, 1).tolist() == [True, False]
 
 
+@pytest.mark.claim("P20")
+def test_keys_of_two_kinds_are_never_compared():
+    numbers, texts = (as_keys(np.array(cells), "who") for cells in ([1, 2], ["1", "2"]))
+    assert rows_of_units([numbers, texts.kept(np.zeros(2, bool)), numbers], 1).sum() == 2
+    with pytest.raises(AssertionError, match="of one kind"):
+        rows_of_units([numbers, texts], 1)
+
+
 def test_no_runs_are_no_rows():
     assert rows_of_units(iter([]), 1).shape == (0,)
 

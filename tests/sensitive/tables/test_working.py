@@ -13,7 +13,7 @@ from dpcov.columns import Column, Columns
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.working import Reading, Weighing, WorkingSource
+from dpcov.sensitive.tables.working import FAR, Reading, Weighing, WorkingSource
 
 FACTS = Columns(
     [
@@ -42,6 +42,29 @@ def test_missing_and_infinite_cells_are_not_clipped_to_a_bound():
     cells = Reading.of(numbers(3), FACTS.facts).read(np.array([[np.nan, np.inf, -np.inf]]))
     assert np.isnan(cells[0, 0])
     assert np.isinf(cells[0, 1:]).all()
+
+
+@pytest.mark.claim("P28")
+def test_levels_are_taken_to_be_equally_likely_where_nothing_is_learned():
+    design = Design((Field("a"), Field("b", ("x", "y", "z", "w")), Field("c", ("u", "v"))))
+    reading = Reading.of(design, fills=True)
+    values = reading.read(np.array([[7.0, 2.0, np.nan]]))[0, : design.n_values]
+    assert values.tolist() == [7.0, -0.25, -0.25, 0.75, -0.25, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("limits", "center", "cell"),
+    [
+        ((-0.3e308, 1.7e308), -0.2e308, 1.7e308),
+        ((-1.7e308, 0.3e308), 0.2e308, -1.7e308),
+        ((-np.inf, np.inf), -1e308, 1e308),
+    ],
+)
+def test_a_cell_that_leaves_the_floats_is_far_away_and_not_missing(limits, center, cell):
+    plain = Reading.of(numbers(1), fills=True)
+    lower, upper = (np.array([each]) for each in limits)
+    reading = replace(plain, lower=lower, upper=upper, center=np.array([center]))
+    assert reading.read(np.array([[cell]])).tolist() == [[np.copysign(FAR, cell)]]
 
 
 def test_without_facts_a_block_is_not_touched():
