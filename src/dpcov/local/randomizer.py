@@ -214,7 +214,9 @@ def _whole_rows(rows: npt.NDArray[Any], plan: CollectionPlan) -> npt.NDArray[np.
     with np.errstate(all="ignore"):
         scaled = (rows - np.array(plan.center)) / np.array(plan.scale)
     whole = np.empty(scaled.shape)
-    quantize_rows(scaled, Grid(row_norm=plan.row_norm, bits=plan.bits), plan.missing, whole)
+    grid = Grid(row_norm=plan.row_norm, bits=plan.bits)
+    # As the protocol has it, for devices of every language.
+    quantize_rows(scaled, grid, plan.missing, whole, to_whole=np.trunc)
     return whole
 
 

@@ -24,9 +24,16 @@ _NORM_BITS = 20
 
 
 def quantize_rows(
-    rows: npt.NDArray[Any], grid: Grid, missing: Missing, out: npt.NDArray[np.float64]
+    rows: npt.NDArray[Any],
+    grid: Grid,
+    missing: Missing,
+    out: npt.NDArray[np.float64],
+    *,
+    to_whole: np.ufunc = np.rint,
 ) -> None:
     """Clip rows to the grid's norm, and write whole numbers to `out`.
+
+    `to_whole` is `np.rint`, or `np.trunc` where a protocol says so.
 
     Notes
     -----
@@ -39,13 +46,13 @@ def quantize_rows(
     # Overflow and underflow are meant, and a warning about them would be about the data.
     with np.errstate(all="ignore"):
         np.multiply(rows, 1.0 / grid.step, out=out, dtype=np.float64, casting="unsafe")
-        np.rint(out, out=out)
+        to_whole(out, out=out)
         squared = _squared_norms(out)
         if squared.max(initial=0.0) <= grid.squared_norm:
             return
         hard = np.flatnonzero(~(squared < _EXACT))
         if len(hard):
-            out[hard], squared[hard] = _quantize_hard_rows(rows[hard], grid, missing)
+            out[hard], squared[hard] = _quantize_hard_rows(rows[hard], grid, missing, to_whole)
         long = np.flatnonzero(squared > grid.squared_norm)
         if len(long):
             out[long] = _shorten(out[long], squared[long], grid)
@@ -107,7 +114,7 @@ def check_complete(complete: bool, missing: Missing) -> None:
 
 
 def _quantize_hard_rows(
-    rows: npt.NDArray[Any], grid: Grid, missing: Missing
+    rows: npt.NDArray[Any], grid: Grid, missing: Missing, to_whole: np.ufunc
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Quantize rows with missing cells, or so long that their squared norm is not exact.
 
@@ -115,7 +122,7 @@ def _quantize_hard_rows(
     have a norm of 0 in the answer.
     """
     cells = _finite_cells(rows, missing)
-    whole = np.rint(cells * (1.0 / grid.step))
+    whole = to_whole(cells * (1.0 / grid.step))
     squared = _squared_norms(whole)
     far = np.flatnonzero(~(squared < _EXACT))
     if len(far):
