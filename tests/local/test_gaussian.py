@@ -80,8 +80,8 @@ def test_the_paper_s_sensitivity_is_found_out(monkeypatch):
 
 
 def test_a_device_that_does_not_clip_is_found_out(monkeypatch):
-    def quantize(rows, grid, missing, out):
-        out[:] = np.trunc(rows / grid.step)
+    def quantize(rows, grid, missing, out, *, to_whole):
+        out[:] = to_whole(rows / grid.step)
 
     monkeypatch.setattr("dpcov.local.randomizer.quantize_rows", quantize)
     assert epsilon_lower_bound(plan_of_two()) > EPSILON
