@@ -1,6 +1,7 @@
 """The steps of learning, with answers as they would be without noise."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -289,3 +290,17 @@ def test_weights_and_their_squares_are_averages_in_units_of_the_bound():
     # 3 multipliers · 2 rows · √2 for two sums.
     assert found.sd == pytest.approx(6 * math.sqrt(2) / 4, rel=1e-6)
     assert WEIGHT_STEPS == 2**20
+
+
+@pytest.mark.claim("P24")
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("limit", [1e-6, 3.0, 1e9])
+def test_a_cell_stands_for_its_distance_in_whole_steps_and_for_no_more(power, limit):
+    ruler, centers = Ruler(np.zeros(2), np.full(2, 40), 2), np.array([5.0, -3.0])
+    value = steps._limited(SimpleNamespace(ruler=ruler), centers, np.full(2, limit), 1000, power)
+    index = np.arange(ruler.n_bins)
+    for column, center in enumerate(centers):
+        cells = ruler.nearest(index, np.array([column]))
+        inside = [max(-1.0, min(1.0, (cell - center) / limit)) for cell in cells]
+        expected = [round(each**power * 1000) for each in inside]
+        assert value(np.array([column]), index).tolist() == expected
