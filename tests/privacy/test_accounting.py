@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpcov.errors import ParameterError
 from dpcov.privacy import (
     Approximate,
+    Concentrated,
     Gaussian,
     Pure,
     PureDP,
@@ -169,6 +170,46 @@ def test_many_rounds_cost_what_zcdp_says():
     )
 
 
+@pytest.mark.parametrize(
+    "others",
+    [
+        [Gaussian("g", 5.0)],
+        [Selection("s", 0.1)],
+        [Selection("s", 0.1, 40)],
+        [*GAUSSIANS, Selection("s", 0.1)],
+    ],
+)
+def test_beside_a_part_that_is_known_by_its_rho_there_is_only_zcdp(others):
+    events = [*others, Concentrated("tables of another tool", 0.02)]
+    assert events_delta(events, epsilon=1.0) == zcdp_delta(rho=events_rho(events), epsilon=1.0)
+
+
+def test_thirty_two_rounds_cost_less_than_zcdp_says():
+    events = [Gaussian("g", 5.0), Selection("s", 0.05, 32)]
+    by_rho = zcdp_delta(rho=events_rho(events), epsilon=1.0)
+    assert events_delta(events, epsilon=1.0) < 0.6 * by_rho
+
+
+def test_a_range_of_fifty_costs_less_than_zcdp_says():
+    events = [Selection("s", 50.0)]
+    assert zcdp_delta(rho=events_rho(events), epsilon=45.0) == 1.0
+    assert events_delta(events, epsilon=45.0) < 0.9
+
+
+def test_choices_alone_cost_their_ranges_and_no_delta():
+    assert events_delta([Selection("a", 0.25, 2), Selection("b", 0.5)], epsilon=1.0) == 0.0
+
+
+def test_a_pure_part_whose_square_is_zero_costs_what_it_must():
+    # The least delta at ε = 0 is tanh(1e-200 / 2).
+    assert 5e-201 <= events_delta([Pure("p", 1e-200)], epsilon=0.0) < 5.001e-201
+
+
+def test_where_no_bound_is_known_delta_is_one():
+    # Too many for the exact bound, too small for zCDP, and nothing left of epsilon.
+    assert events_delta([Pure("p", 1e-200)] * 33, epsilon=0.0) == 1.0
+
+
 def test_a_large_pure_part_is_taken_off_epsilon():
     events, _ = CASES["a large pure one"]
     rest = [event for event in events if not isinstance(event, Pure)]
@@ -249,6 +290,17 @@ def test_exceptions_are_added_up_and_rounded_up(deltas):
     assert exact <= Fraction(events_delta(events, epsilon=0.8)) <= exact * (1 + Fraction(1, 2**44))
 
 
+def test_exceptions_that_add_up_to_more_than_one_make_a_delta_of_one():
+    assert events_delta([Approximate("a", 0.1, 0.9)] * 2, epsilon=1.0) == 1.0
+
+
+def test_what_is_left_of_epsilon_is_rounded_down_and_hardly_so():
+    for part in range(1, 60):
+        exact = Fraction(part, 61)  # every second one is nearer to the float above it
+        left = accounting._rounded_down(exact)
+        assert Fraction(left) <= exact < Fraction(math.nextafter(left, 1.0))
+
+
 def test_shares_are_those_of_the_costs_and_add_up():
     shares = event_shares([Gaussian("a", 10.0), Gaussian("b", 5.0), Selection("c", 0.2, 3)])
     assert shares == pytest.approx([0.125, 0.5, 0.375])
@@ -264,6 +316,10 @@ def test_what_is_no_list_of_events_is_refused(events):
 def test_an_impossible_epsilon_is_refused(epsilon):
     with pytest.raises(ParameterError, match="epsilon must"):
         events_delta(GAUSSIANS, epsilon=epsilon)
+
+
+def test_the_largest_epsilon_has_a_delta():
+    assert events_delta(GAUSSIANS, epsilon=1e6) == 1e-300
 
 
 def test_a_promise_among_events_is_refused():

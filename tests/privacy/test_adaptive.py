@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import adaptive, gaussian_delta, gaussian_scale
-from dpcov.privacy.adaptive import _losses, adaptive_delta
+from dpcov.privacy.adaptive import LARGEST_RANGE, _losses, adaptive_delta
 from wiring.planting import plant
 
 pytestmark = pytest.mark.claim("P13")
@@ -73,36 +73,81 @@ def test_both_distributions_of_the_bounding_pair_are_distributions():
         assert (masses >= 0).all()
 
 
+ENDS_OF_BINS = [0.25, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("size", [*ENDS_OF_BINS, 0.3])
+def test_each_loss_of_a_pure_promise_counts_once(size):
+    masses = adaptive._spread_to_ends(1.0, adaptive._pure_pieces(size, 1.0))
+    assert sum(masses) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [*ENDS_OF_BINS, 0.3])
+def test_no_end_of_a_bin_has_a_mass_below_nothing(size):
+    assert min(adaptive._spread_to_ends(1.0, adaptive._pure_pieces(size, 1.0))) >= 0
+
+
 @given(st.lists(st.floats(1e-3, 50), min_size=1, max_size=3), st.floats(1e-3, 50))
 @settings(max_examples=25, deadline=None)
 def test_losses_are_rounded_up_and_hardly_so(ranges, pure):
     width, rounds = Fraction(max(*ranges, pure)), len(ranges) + 1
     for place, (loss, _) in enumerate(_losses(tuple(ranges), (pure,))):
         exact = (Fraction(2 * place, 64) - rounds) * width
-        assert exact <= Fraction(loss) <= exact + rounds * width / 2**47
+        assert exact <= Fraction(loss) <= exact + rounds * width / 2**45
 
 
 @pytest.mark.parametrize("rounds", range(1, 33))
-def test_what_is_added_covers_the_roundings_of_every_number_of_rounds(rounds):
-    # Sums of 65 products between rounds, and eight roundings of each mass.
-    roundings = 66 * (rounds - 1) + 8 * rounds
-    allowed = adaptive._UP * math.ceil(rounds / adaptive._ROUNDS_OF_UP)
-    assert allowed >= roundings * 2.0**-53
+def test_what_is_added_covers_the_roundings_of_every_number_of_rounds(monkeypatch, rounds):
+    # Sums of 65 products between rounds, and twenty roundings of each mass.
+    roundings = 66 * (rounds - 1) + 20 * rounds
+    monkeypatch.setattr(adaptive, "_losses", lambda ranges, pure: [(50.0, 0.5)])
+    charged = adaptive.adaptive_delta(epsilon=0.0, multiplier=math.inf, ranges=[0.1] * rounds)
+    assert Fraction(charged) >= Fraction(1, 2) * (1 + Fraction(roundings, 2**53))
 
 
-@pytest.mark.parametrize("size", [1e-3, 0.04, 0.37, 1.0, 3.0, 12.0, 49.0])
-def test_no_bin_gives_its_lower_end_more_than_it_may_have(size):
-    ends = [(2 * place / 64 - 1) * size for place in range(65)]
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 8000.1, 1e6])
+@pytest.mark.parametrize("loss", [-50.0, -0.3, -1e-20, 1e-20, 0.1, 49.9])
+def test_what_a_loss_leaves_of_epsilon_is_rounded_down(monkeypatch, epsilon, loss):
+    left = []
+    monkeypatch.setattr(adaptive, "_losses", lambda ranges, pure: [(loss, 1.0)])
+    monkeypatch.setattr(adaptive, "_signed_delta", lambda epsilon, _: left.append(epsilon) or 0.5)
+    adaptive.adaptive_delta(epsilon=epsilon, multiplier=3.0, ranges=[0.1])
+    exact = Fraction(epsilon) - Fraction(loss)
+    assert exact - Fraction(2 * math.ulp(exact)) <= Fraction(left[0]) <= exact
+
+
+def test_what_is_moved_covers_all_that_a_bin_may_hide():
+    # In units of 2^-53: four for each function of the C library, one for each operation.
+    function, operation = 4, 1
+    length = LARGEST_RANGE / 32  # of the widest bin
+
+    def passed_on(at):  # by expm1, of a rounded difference of two ends
+        return at / -math.expm1(-at) * operation
+
+    mass = 2 * function + 2 * operation + passed_on(length / 2)
+    times_end = mass + function + operation
+    largest = math.exp(length)  # of e^high Q over P, where a bin is nearly empty
+    hidden = times_end * largest + mass + (largest - 1) * operation + operation
+    hidden += (function + 2 * operation + passed_on(length)) * (largest - 1)  # of the quotient
+    assert 124 < hidden < 125
+    assert hidden <= adaptive._SLIP / 2.0**-53
+
+
+@pytest.mark.parametrize(
+    ("size", "width"),
+    [(size, size) for size in (1e-3, 0.04, 0.37, 1.0, 3.0, 12.0, 50.0)]
+    + [(0.3, 50.0), (1.2, 50.0), (12.3, 50.0), (49.3, 50.0), (0.3, 1.0), (0.011, 0.4)],
+)
+def test_no_bin_gives_its_lower_end_more_than_it_may_have(size, width):
+    ends = [(2 * place / 64 - 1) * width for place in range(65)]
     pieces = adaptive._selection_pieces(size)
     with mpmath.workdps(60):
-        factor = 1 / (2 * mpmath.sinh(mpmath.mpf(size) / 2))
         for place, (low, high) in enumerate(pairwise(ends)):
             alone = adaptive._spread_to_ends(
-                size, lambda a, b, at=low: pieces(a, b) if a == at else (0.0, 0.0)
+                width, lambda a, b, at=low: pieces(a, b) if a == at else (0.0, 0.0)
             )
             a, b = mpmath.mpf(low), mpmath.mpf(high)
-            first = factor * (mpmath.exp(b / 2) - mpmath.exp(a / 2))
-            second = factor * (mpmath.exp(-a / 2) - mpmath.exp(-b / 2))
+            first, second = exact_selection(size, a, b)
             exact = (mpmath.exp(b) * second - first) / mpmath.expm1(b - a)
             assert alone[place] <= exact
 
@@ -110,6 +155,23 @@ def test_no_bin_gives_its_lower_end_more_than_it_may_have(size):
 def test_without_selections_it_is_the_gaussian():
     found = adaptive_delta(epsilon=0.7, multiplier=3.0)
     assert found == gaussian_delta(epsilon=0.7, scale=3.0)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("pure", [5e-324, 1e-320, 1e-318, 1e-305])
+def test_a_pure_promise_below_the_ordinary_floats_is_rounded_up(pure, rounds):
+    charged = adaptive_delta(epsilon=0.0, multiplier=math.inf, pure=[pure] * rounds)
+    exact = Fraction(pure) * {1: Fraction(1, 2), 3: Fraction(3, 4)}[rounds]  # nearly
+    assert exact <= Fraction(charged) < 1e-300
+
+
+def test_a_delta_beside_a_selection_is_never_more_than_one():
+    assert adaptive_delta(epsilon=0.0, multiplier=1e-3, ranges=[50.0]) == 1.0
+
+
+def test_the_largest_epsilon_has_a_delta_beside_a_selection():
+    # What is left of it with the lowest loss is larger than any epsilon of the Gaussian.
+    assert adaptive_delta(epsilon=1e6, multiplier=3.0, ranges=[0.1]) < 1.1e-300
 
 
 def composed_delta(epsilon, multiplier, pure, selections):
@@ -160,6 +222,7 @@ def test_a_selection_for_nothing_fails_the_same_test(monkeypatch):
         {"pure": [-0.1]},
         {"pure": [51.0]},
         {"epsilon": -1.0},
+        {"epsilon": 1e6 + 0.5},
     ],
 )
 def test_impossible_parameters_are_refused(bad):

@@ -3,10 +3,12 @@
 import math
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcov.bisection import bracket
 from dpcov.errors import ParameterError
 from dpcov.privacy import Cap, calibrate_cap, cap_epsilon
 from dpcov.privacy import cap as cap_module
@@ -97,6 +99,30 @@ def test_impossible_constants_are_refused(constants):
         Cap(*constants)
 
 
+@pytest.mark.claim("P14")
+def test_a_coin_that_does_not_lean_is_refused():
+    def threshold_of(coin):
+        return bracket(lambda t: math.erfc(t / math.sqrt(2)) * COIN <= coin, 0.5, 1.0)[1]
+
+    even = ((threshold_of(coin), coin) for coin in range(COIN // 2, COIN // 2 + 100))
+    threshold, coin = next((t, c) for t, c in even if math.erfc(t / math.sqrt(2)) * COIN == c)
+    with pytest.raises(ParameterError, match="larger than the share"):
+        Cap(threshold, coin)
+
+
+def test_a_threshold_in_single_precision_is_a_plain_number():
+    cap = Cap(np.float32(1.3), COIN // 2)
+    assert (type(cap.threshold), cap.threshold) == (float, float(np.float32(1.3)))
+
+
+def test_the_variance_that_is_stated_is_that_of_a_row_with_two_equal_cells():
+    cap = Cap(3.0, math.ceil(2 * math.erfc(3 / math.sqrt(2)) * COIN))
+    kappa, second = cap.gain, cap.threshold**2 - 3 - cap.gain
+    assert second > 0
+    exact = (1 + kappa + kappa * second / 4) / kappa**2  # s_i = s_j = 1/2
+    assert cap.variance + cap.signal == pytest.approx(exact, rel=1e-12)
+
+
 def distance_by_hand(n_columns):
     """Return how far shares of caps may be off, as the proof of P14 adds it up."""
     d = mpmath.mpf(n_columns + 1)
@@ -121,10 +147,10 @@ def worst_epsilon(cap, n_columns):
 PAID = [(e, p) for e in (0.01, 0.3, 1.0, 2.5, 6.0, 20.0) for p in (1, 30, 1000, 2**16)]
 
 
-def leaning_least():
+def leaning_least(start=0.5, tries=20_000):
     """Return a cap whose coin hardly leans: there, what the caps of two rows share counts."""
     shares = {
-        t: COIN * math.erfc(t / math.sqrt(2)) for t in (0.5 + k / 8192 for k in range(20_000))
+        t: COIN * math.erfc(t / math.sqrt(2)) for t in (start + k / 8192 for k in range(tries))
     }
     threshold = max(shares, key=lambda t: shares[t] % 1)
     return Cap(threshold, math.floor(shares[threshold]) + 1)
@@ -163,6 +189,74 @@ def unreserved():
 @pytest.mark.claim("P14")
 def test_the_constants_pay_for_the_generator_and_floating_point():
     assert unpaid() == []
+
+
+@pytest.mark.claim("P14")
+@pytest.mark.parametrize("n_columns", [1, 30, 1000, 2**16])
+def test_the_distance_has_room_for_all_that_the_proof_adds_up(n_columns):
+    with mpmath.workdps(40):
+        assert cap_module._distance(n_columns + 1) >= distance_by_hand(n_columns)
+
+
+@pytest.mark.claim("P14")
+def test_what_is_added_covers_the_roundings_of_the_logarithms():
+    # In units of 2^-53: four for each function of the C library, one for each operation.
+    function, operation = 4, 1
+    q = math.erfc(3 / math.sqrt(2))  # the smallest share of seeds
+    coin, share = math.log(COIN), math.log((1 - q) / q)  # the largest logarithms
+    passed_on = 10  # by erfc, of its rounded argument, at a threshold of 3
+    off = function + 2 * operation * passed_on  # of the share of seeds
+    roundings = operation + function * coin + off + 2 * operation + function * share
+    roundings += 2 * operation * (coin + share)  # of two sums
+    assert 128 < roundings < 256
+    d = cap_module._distance(2)
+    added = cap_module._surcharge(0.5, 1) - 2 * d / (0.5 - d)
+    assert added >= roundings * 2.0**-53 * (1 + 1e-9)
+
+
+def paid_for_shares(monkeypatch):
+    """Leave out what is paid for roundings: what remains must pay for shares that differ."""
+    monkeypatch.setattr(cap_module, "_ARITHMETIC", 0.0)
+    return mpmath.mpf(cap_module._distance(2**16 + 1))
+
+
+@pytest.mark.claim("P14")
+@pytest.mark.parametrize("threshold", [0.5, 0.6745, 1.0, 3.0])
+def test_a_seed_in_one_cap_alone_is_paid_for_by_the_distance(monkeypatch, threshold):
+    share, d = math.erfc(threshold / math.sqrt(2)), paid_for_shares(monkeypatch)
+    with mpmath.workdps(40):
+        q = mpmath.mpf(share)
+        needed = mpmath.log(q / (q - d)) + mpmath.log((1 - q + d) / (1 - q))
+        assert cap_module._surcharge(share, 2**16) >= needed
+
+
+@pytest.mark.claim("P14")
+def test_a_seed_in_both_caps_is_paid_for_by_the_distance(monkeypatch):
+    cap, d = leaning_least(start=2.5, tries=4096), paid_for_shares(monkeypatch)
+    with mpmath.workdps(40):
+        needed = mpmath.log((cap.inside + d) / (cap.inside - d))
+        assert needed <= cap_module.cap_epsilon(cap, n_columns=2**16) < 1.001 * needed
+
+
+@pytest.mark.claim("P14")
+def test_a_seed_in_neither_of_two_caps_is_paid_for_by_the_distance(monkeypatch):
+    cap, d = leaning_least(tries=1024), paid_for_shares(monkeypatch)
+    assert cap.inside > 0.52
+    with mpmath.workdps(40):
+        outside = 1 - mpmath.mpf(cap.inside)
+        needed = mpmath.log((outside + d) / (outside - d))
+        assert needed <= cap_module.cap_epsilon(cap, n_columns=2**16) < 1.001 * needed
+
+
+@pytest.mark.claim("P14")
+def test_an_epsilon_that_pays_for_one_cap_and_not_for_both_is_refused(monkeypatch):
+    # At this threshold the next coin leans by less than shares of seeds may differ.
+    cap = leaning_least(start=2.5, tries=4096)
+    monkeypatch.setattr(cap_module, "_best_threshold", lambda epsilon: cap.threshold)
+    needed = cap_epsilon(cap, n_columns=2**16)
+    assert calibrate_cap(epsilon=needed, n_columns=2**16) == cap
+    with pytest.raises(ParameterError, match="too small to pay"):
+        calibrate_cap(epsilon=0.999 * needed, n_columns=2**16)
 
 
 @pytest.mark.claim("P14")

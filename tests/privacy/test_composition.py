@@ -10,6 +10,7 @@ from dpcov.errors import ParameterError
 from dpcov.privacy import (
     ApproxDP,
     Approximate,
+    Concentrated,
     Gaussian,
     NoPromise,
     Pure,
@@ -117,6 +118,13 @@ def test_reports_of_the_local_model_compose():
         ((NOISE,), {"delta": 1e-6}, "neighbors must be stated"),
         ((WEAK, NOISE), {"delta": 1e-5}, "neighbors must be stated"),
         ((NOISE,), {"neighbors": "replace"}, "delta must be stated"),
+        ((NOISE, Pure("report", 1.0)), {"neighbors": "replace"}, "delta must be stated"),
+        ((Concentrated("tables", 0.1), WEAK), {"neighbors": "replace"}, "delta must be stated"),
+        (
+            (Pure("report", 1.0),),
+            {"neighbors": "replace", "privacy_unit": "person"},
+            "all rows of one privacy unit is stated with a delta",
+        ),
         ((NOISE,), {"neighbors": "everybody", "delta": 1e-6}, "neighbors must be one of"),
         ((NOISE,), {"neighbors": "replace", "delta": 0.0}, "delta must lie"),
         ((NOISE,), {"neighbors": "replace", "delta": float("nan")}, "delta must lie"),

@@ -29,6 +29,7 @@ from dpcov.privacy.counting import (
     counting_for,
     stated_delta,
 )
+from dpcov.privacy.zcdp import zcdp_delta
 
 BOTH = list(Counting)
 epsilons = st.floats(1e-6, 50.0)
@@ -66,6 +67,29 @@ def test_a_smaller_distance_would_tell_less_than_a_pure_promise(epsilon):
 
 
 @pytest.mark.claim("P40")
+@pytest.mark.parametrize("epsilon", [500.0, 1e3, 1e5, 1e6])
+def test_a_distance_is_hardly_larger_than_the_largest_promises_need(epsilon):
+    with mpmath.workdps(60):
+        mu = mpmath.mpf(distance(Pure("report", epsilon))) * (1 - mpmath.mpf("5e-3"))
+        assert mpmath.ncdf(-mu / 2) > 1 / (1 + mpmath.exp(epsilon))
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-9, 1e-20, 1e-140])
+def test_a_small_promise_costs_hardly_more_than_by_the_slope_at_zero(epsilon):
+    cost = counted_cost(Counting.GAUSSIAN, Pure("report", epsilon))
+    assert 1 <= cost / (Fraction(math.pi / 2) * Fraction(epsilon) ** 2) <= 1 + Fraction(1, 10**11)
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("bits", [1, 2, 3, 5, 9])
+def test_a_distance_is_enough_for_promises_of_hardly_a_bit(bits):
+    epsilon = bits * 5e-324  # floats here have no digits left to round up
+    cost = counted_cost(Counting.GAUSSIAN, Pure("report", epsilon))
+    assert cost >= Fraction(math.pi / 2) * Fraction(epsilon) ** 2
+
+
+@pytest.mark.claim("P40")
 @given(st.floats(1e-3, 20.0), st.floats(0.001, 0.999))
 def test_a_gaussian_tells_what_any_choice_of_that_range_does(width, share):
     """The two-point laws with losses t and t − η are all that a bounded range allows."""
@@ -76,6 +100,21 @@ def test_a_gaussian_tells_what_any_choice_of_that_range_does(width, share):
     mu = distance(Selection("selection", width))
     # At the corner of its trade-off, and so, by convexity, everywhere.
     assert mpmath.ncdf(mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * q) - mu) <= 1 - p
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("width", [2e3, 2e6, 2e15, 2e30, 1e100])
+def test_a_distance_is_enough_for_choices_of_the_largest_ranges(width):
+    with mpmath.workdps(60):
+        mu = mpmath.mpf(distance(Selection("selection", width)))
+        assert mpmath.ncdf(-mu / 2) <= 1 / (1 + mpmath.exp(mpmath.mpf(width) / 2))
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("width", [1e-9, 0.02, 1.0, 30.0, 2e3])
+def test_choices_cost_no_more_than_pure_promises_of_half_their_range(width):
+    choices = counted_cost(Counting.GAUSSIAN, Selection("selection", width, 7))
+    assert choices == 7 * counted_cost(Counting.GAUSSIAN, Pure("report", width / 2))
 
 
 @pytest.mark.claim("P40")
@@ -100,6 +139,25 @@ def test_a_release_of_moments_uses_up_its_own_promise_and_no_more(epsilon):
     budget = counted_budget(Counting.GAUSSIAN, epsilon=epsilon, delta=1e-6)
     assert counted_cost(Counting.GAUSSIAN, event) == budget
     assert counted_epsilon(Counting.GAUSSIAN, budget, delta=1e-6) == epsilon
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("counting", BOTH)
+@pytest.mark.parametrize("epsilon", [0.003, 0.1, 1.0, 7.0])
+def test_a_whole_budget_costs_its_epsilon_and_hardly_more(counting, epsilon):
+    budget = counted_budget(counting, epsilon=epsilon, delta=1e-6)
+    found = counted_epsilon(counting, budget, delta=1e-6)
+    assert found == pytest.approx(epsilon, rel=1e-14)
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("parts", range(1, 9))
+def test_no_sum_is_said_to_cost_less_than_it_does(parts):
+    cost = Fraction(parts, 97)  # whose epsilon is no round number
+    noise = counted_epsilon(Counting.GAUSSIAN, cost, delta=1e-6)
+    assert gaussian_delta(epsilon=noise, scale=1 / math.sqrt(cost)) <= 1e-6
+    rho = counted_epsilon(Counting.ZCDP, cost, delta=1e-6)
+    assert zcdp_delta(rho=float(cost), epsilon=rho) <= 1e-6 * (1 + 1e-14)
 
 
 @pytest.mark.claim("P40")

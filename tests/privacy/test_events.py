@@ -18,6 +18,7 @@ from dpcov.privacy import (
     Selection,
     event_from_dict,
     event_to_dict,
+    events_delta,
 )
 
 # The vector of docs/privacy.md. Files have been written with it: it may grow, never change.
@@ -117,6 +118,29 @@ def test_what_is_no_event_is_refused(facts):
         event_from_dict(facts)
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "last"),
+    [
+        ("gaussian", "multiplier", 1e100),
+        ("selection", "range", 1e100),
+        ("selection", "count", 10**15),
+        ("pure", "epsilon", 1e6),
+        ("approximate", "epsilon", 1e6),
+        ("concentrated", "rho", 1e6),
+    ],
+)
+def test_numbers_are_read_up_to_the_documented_ends_and_none_beyond(kind, field, last):
+    facts = next(each for each in json.loads(VECTOR) if each["kind"] == kind)
+    assert getattr(event_from_dict(facts | {field: last}), field) == last
+    beyond = last + 1 if field == "count" else math.nextafter(last, math.inf)
+    with pytest.raises(ParameterError, match=field):
+        event_from_dict(facts | {field: beyond})
+
+
+def test_a_name_may_have_two_hundred_letters():
+    assert len(Pure("a" * 200, 1.0).name) == 200
+
+
 @pytest.mark.parametrize("event", EVENTS, ids=str)
 @pytest.mark.parametrize("name", ["", "a\nb", 7])
 def test_no_kind_of_event_has_a_name_that_cannot_be_printed(event, name):
@@ -124,26 +148,25 @@ def test_no_kind_of_event_has_a_name_that_cannot_be_printed(event, name):
         dataclasses.replace(event, name=name)
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=str)
-def test_no_event_can_be_changed_after_it_was_checked(event):
+@pytest.mark.parametrize("facts", json.loads(VECTOR), ids=str)
+def test_no_event_can_be_changed_after_it_was_checked(facts):
+    event = event_from_dict(facts)
     for field in dataclasses.fields(event):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(event, field.name, 1e9)
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        Gaussian("g", np.float32(4.1)).multiplier,
-        Selection("s", np.float32(0.1)).range,
-        Pure("p", np.float32(0.1)).epsilon,
-        Approximate("a", np.float32(0.1), np.float32(1e-9)).epsilon,
-        Approximate("a", np.float32(0.1), np.float32(1e-9)).delta,
-        Concentrated("c", np.float32(0.1)).rho,
-    ],
-)
-def test_numbers_of_events_are_floats_whose_rounding_is_paid_for(number):
-    assert type(number) is float
+@pytest.mark.parametrize("facts", json.loads(VECTOR), ids=str)
+def test_numbers_of_events_are_floats_whose_rounding_is_paid_for(facts):
+    numbers = [name for name, value in facts.items() if isinstance(value, float)]
+    event = event_from_dict(facts | {name: np.float32(facts[name]) for name in numbers})
+    assert {type(getattr(event, name)) for name in numbers} == {float}
+
+
+def test_counts_of_events_do_not_overflow():
+    narrow, wide = Selection("selection", 0.1, np.int8(100)), Selection("selection", 0.1, 100)
+    assert type(narrow.count) is int
+    assert events_delta([narrow] * 2, epsilon=0.5) == events_delta([wide] * 2, epsilon=0.5)
 
 
 def test_only_events_are_written():

@@ -50,6 +50,52 @@ def test_binomial_probabilities_are_rounded_up_and_hardly_so(steps):
             assert fair_walk._half_binomial(steps, heads) <= truth * (1 + 1e-5)
 
 
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [1001, 1020])
+@pytest.mark.parametrize("share", [0, 1])
+def test_only_heads_and_only_tails_are_as_likely_as_any_sequence(steps, share):
+    assert Fraction(fair_walk._half_binomial(steps, share * steps)) == Fraction(1, 2**steps)
+
+
+@pytest.mark.parametrize("steps", [1, 40, 5000])
+def test_there_are_never_more_heads_than_coins_nor_less_than_none(steps):
+    assert fair_walk._half_binomial(steps, steps + 1) == 0.0
+    assert fair_walk._half_binomial(steps, -1) == 0.0
+
+
+@pytest.mark.parametrize("steps", [40, 1001, 30_000])
+def test_so_many_heads_are_as_likely_as_so_many_tails(steps):
+    for heads in (steps // 2, steps // 2 - 17, steps // 3, steps // 40, 1):
+        tails = fair_walk._half_binomial(steps, steps - heads)
+        assert fair_walk._half_binomial(steps, heads) == pytest.approx(tails, rel=1e-10, abs=0)
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [300, 700, 1000])
+@pytest.mark.parametrize("place", [0, 9, 32, 61])
+def test_what_is_left_out_of_a_sum_is_added(steps, place):
+    # Roundings of at most a thousand terms are less than what is left out.
+    first = (steps + place) // 2 + 1
+    found, _ = fair_walk._sums(steps, first, float(place))
+    assert exact_excess(steps, place) <= Fraction(found) * (1 + Fraction(5, 10**14))
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("steps", [1500, 20_000])
+@pytest.mark.parametrize("deviations", [25.0, 26.0, 27.5, 30.0])
+def test_where_squares_of_probabilities_are_no_floats_bounds_hold_and_are_close(steps, deviations):
+    place = deviations * math.sqrt(steps)
+    heads = math.floor((steps + place) / 2) + 1
+    with mpmath.workdps(30):
+        mass, truth = mpmath.binomial(steps, heads) / mpmath.mpf(2) ** steps, mpmath.mpf(0)
+        for j in range(heads, min(steps, heads + 1000) + 1):  # the rest is beyond 30 digits
+            truth += mass * (2 * j - steps - mpmath.mpf(place))
+            mass *= mpmath.mpf(steps - j) / (j + 1)
+        assert truth <= walk_excess(steps, place) <= truth * (1 + mpmath.mpf("1e-6"))
+        log_value, slope, touched = walk_tangent(steps, place)
+        assert mpmath.log(truth) <= log_value - slope * (place - touched)
+
+
 def lines_that_cross(steps_tried=(1, 2, 3, 4, 9, 30, 150)):
     """Return walks with a line that is somewhere below the logarithm of their mean excess."""
     found = []

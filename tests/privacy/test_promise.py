@@ -1,6 +1,7 @@
 import math
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from scipy.stats import norm
 
 from dpcov.errors import ParameterError
 from dpcov.privacy import ApproxDP, Neighbors, NoPromise, Promise, PureDP, gaussian_scale
+from dpcov.privacy.promise import WEAK_EPSILON
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,14 @@ def test_an_impossible_delta_is_refused(delta):
         ApproxDP(1, delta, "replace")
 
 
+def test_the_ends_of_what_is_documented_can_be_promised_and_nothing_beyond():
+    assert ApproxDP(1e6, 1e-300, "replace").delta == 1e-300
+    assert PureDP(1e6, "replace").epsilon == 1e6
+    for epsilon, delta in ((math.nextafter(1e6, math.inf), 0.1), (1.0, 0.999e-300)):
+        with pytest.raises(ParameterError, match="must lie"):
+            ApproxDP(epsilon, delta, "replace")
+
+
 def test_an_unknown_relation_is_answered_with_the_known_ones():
     with pytest.raises(ParameterError, match="'replace', 'add-remove'"):
         ApproxDP(1, 1e-6, "swap")
@@ -38,6 +48,18 @@ def test_equal_promises_are_equal_whatever_type_the_numbers_had():
     assert ApproxDP(1, 1e-6, "replace") == ApproxDP(1.0, 1e-6, Neighbors.REPLACE)
 
 
+def test_numbers_of_promises_are_floats_whose_rounding_is_paid_for():
+    promise = ApproxDP(np.float32(0.1), np.float32(1e-6), "replace")
+    assert type(promise.epsilon) is type(promise.delta) is float
+    assert type(PureDP(np.float32(0.1), "replace").epsilon) is float
+
+
+@pytest.mark.parametrize("privacy_unit", [7, True, ["who"]])
+def test_a_privacy_unit_that_is_no_name_is_refused(privacy_unit):
+    with pytest.raises(ParameterError, match="name of a column"):
+        ApproxDP(1, 1e-6, "replace", privacy_unit)
+
+
 def test_add_remove_says_that_the_number_of_rows_is_public():
     assert "number of rows is public" in ApproxDP(1, 1e-6, "add-remove").in_words
     assert "n public" in str(ApproxDP(1, 1e-6, "add-remove"))
@@ -48,6 +70,12 @@ def test_a_promise_about_privacy_units_names_its_own_relation():
     assert "tables that differ in the cells of all rows of one 'who'" in replaced
     removed = ApproxDP(1, 1e-6, "add-remove", "who").in_words
     assert "rows that add nothing in the place of all rows of one 'who'" in removed
+
+
+def test_a_promise_says_whether_one_row_is_another_or_all_rows_of_a_person():
+    assert "had that person's row been another" in ApproxDP(1, 1e-6, "replace").in_words
+    assert "had that person's row been another" in PureDP(1, "local").in_words
+    assert "had that person's rows been others" in ApproxDP(1, 1e-6, "replace", "who").in_words
 
 
 def test_the_local_model_says_that_the_row_stays_on_the_device():
@@ -86,6 +114,8 @@ def test_promises_among_other_tables_are_other_promises():
 def test_a_promise_is_for_complete_tables_or_not(complete):
     with pytest.raises(ParameterError, match="complete must be"):
         ApproxDP(1, 1e-6, "replace", complete=complete)
+    with pytest.raises(ParameterError, match="complete must be"):
+        PureDP(1, "replace", complete=complete)
 
 
 def test_no_promise_says_so_everywhere():
@@ -121,6 +151,10 @@ def test_attack_power_is_bounded_by_what_is_overlooked_when_alarms_are_frequent(
     assert PureDP(1.0, "replace").attack_power(0.5) == pytest.approx(1 - math.exp(-1) / 2)
     power = ApproxDP(1.0, 0.1, "replace").attack_power(0.5)
     assert power == pytest.approx(1 - math.exp(-1) * 0.4)
+
+
+def test_a_promise_is_weak_where_one_percent_may_become_more_than_twenty():
+    assert PureDP(WEAK_EPSILON, "replace").attack_power(0.01) == pytest.approx(0.2, abs=0.005)
 
 
 @pytest.mark.parametrize("false_alarm", [-0.1, 1.1, math.nan, None])

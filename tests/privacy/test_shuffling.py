@@ -193,6 +193,47 @@ def test_the_bound_is_above_the_sum_of_four_values_and_close_to_it():
     assert np.median(ratios) < 1.03
 
 
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("epsilon", [0.003, 0.01])
+def test_the_bound_holds_where_it_is_certain_that_somebody_is_in_the_third_class(epsilon):
+    # Some 360 of 400 people are not in the first two classes, and 0.9 of them are in the third:
+    # the probability that nobody is underflows.
+    bound = shuffled_delta(epsilon=epsilon, local_epsilon=0.1, n_people=400, variation=0.005)
+    truth = exact_delta(epsilon, 0.1, 400, 0.005)
+    assert truth <= bound < 1.25 * truth
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("local", [1.0, 50.0])
+@pytest.mark.parametrize("variation", [0.3, 1e-10, 2.0**-100, 5e-324])
+def test_one_report_alone_tells_no_less_than_its_variation(local, variation):
+    # With 2^-100 the window has nobody in it, and all that is told is beyond it.
+    bound = shuffled_delta(epsilon=0.0, local_epsilon=local, n_people=1, variation=variation)
+    assert bound >= variation
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("n_people", [10**6, 10**8])
+def test_many_people_whose_reports_hardly_differ_tell_next_to_nothing(n_people):
+    # Hardly anybody is in the first two classes, and millions are in the third.
+    facts = {"epsilon": 0.01, "local_epsilon": 1.0, "variation": 0.1 / n_people}
+    assert 0 < shuffled_delta(**facts, n_people=n_people) < 1e-40
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("start", [0.0, 32.0, 100.0])
+def test_without_others_the_line_is_above_the_walk_and_close_to_it(start):
+    truth = fair_walk.walk_excess(1024, start)
+    assert truth <= shuffling._mean_excess(1024, start, 0.5, 0, 0.5) < 1.01 * truth
+
+
+def test_others_beyond_the_reach_of_the_walk_are_not_looked_at():
+    # One of 10^12 is in the third class in the mean; four of them are beyond a walk of four steps.
+    found = shuffling._mean_excess(4, 0.0, 1.0, 10**12, 1e-12)
+    far, near = 4 + 3 + 2 / 2 + 1 / 6, 2 + 1
+    assert found == pytest.approx((far / 16 + near / 4) / math.e, rel=1e-9)
+
+
 def delta_by_transform(ratio, steps_per_one, n_people, share):
     """Return δ(ε) of the law of four values when all of them are multiples of 1/steps_per_one.
 
@@ -246,6 +287,27 @@ def test_bins_have_no_gaps_and_no_less_than_the_masses_of_a_binomial_number(n_pe
         assert mass <= exact * (1 + 1e-8)
     assert number.cdf(bins[0][0] - 1) <= shuffling._TAIL
     assert number.sf(bins[-1][1]) <= shuffling._TAIL
+
+
+@pytest.mark.claim("P50")
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 0.99])
+def test_what_is_left_beyond_a_window_is_less_than_the_tail(ratio):
+    last = shuffling._weights(lambda place: ratio, 10**12, 0, +1)[-1]
+    left = last * ratio / (1 - ratio)
+    assert left <= shuffling._TAIL < left / ratio
+
+
+@pytest.mark.claim("P50")
+def test_what_is_added_covers_the_roundings_of_the_widest_window():
+    # A weight is off by five roundings for each step from the mode: two of them of the odds.
+    def steps(n_people):
+        deviation = math.sqrt(n_people) / 2  # the largest
+        # It ends at x deviations σ where e^(−x²/2) ≤ 2^-140 x/σ, and x is more than 1.
+        return deviation * math.sqrt(2 * (math.log(deviation) - math.log(shuffling._TAIL)))
+
+    bins = shuffling._bins(10**6, 0.5)
+    assert bins[-1][1] - bins[0][0] <= 2 * steps(10**6)
+    assert 5 * steps(shuffling.MOST_PEOPLE) * 2.0**-53 <= shuffling._UP
 
 
 @pytest.mark.claim("P50")
@@ -450,6 +512,22 @@ def test_walks_of_many_steps_go_on_where_exact_ones_end():
 
 def test_from_the_local_epsilon_on_there_is_no_delta():
     assert shuffled_delta(epsilon=1.0, local_epsilon=1.0, n_people=10) == 0.0
+
+
+def test_no_delta_is_above_one():
+    assert shuffled_delta(epsilon=0.0, local_epsilon=50.0, n_people=1) == 1.0
+
+
+@pytest.mark.parametrize("n_people", [30, 90, 105])
+def test_an_epsilon_smaller_by_a_sixteen_thousandth_does_not_pay(n_people):
+    facts = {"local_epsilon": 1.0, "n_people": n_people}
+    found = shuffled_epsilon(delta=1e-6, **facts)
+    assert shuffled_delta(epsilon=found, **facts) <= 1e-6
+    assert shuffled_delta(epsilon=found * (1 - 2.0**-14), **facts) > 1e-6
+
+
+def test_no_epsilon_below_a_millionth_is_looked_for():
+    assert shuffled_epsilon(delta=0.4, local_epsilon=1.5e-6, n_people=10) == 1e-6
 
 
 def test_a_large_delta_needs_no_epsilon():

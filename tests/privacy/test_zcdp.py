@@ -154,6 +154,30 @@ def test_impossible_numbers_are_refused(function, keywords):
         function(**keywords)
 
 
+@pytest.mark.parametrize(
+    ("function", "other"), [(zcdp_budget, {"delta": 1e-6}), (zcdp_delta, {"rho": 1.0})]
+)
+def test_no_number_is_told_for_a_negative_epsilon(function, other):
+    with pytest.raises(ParameterError, match="epsilon must lie in"):
+        function(epsilon=-0.5, **other)
+
+
+def test_a_promise_that_no_noise_keeps_is_refused():
+    with pytest.raises(ParameterError, match="too strong for any noise"):
+        zcdp_budget(epsilon=1e-30, delta=1e-100)
+
+
+@pytest.mark.claim("P9")
+def test_what_costs_far_more_than_epsilon_has_a_delta_of_one():
+    assert zcdp_delta(rho=1000.0, epsilon=0.0) == 1.0
+
+
+@pytest.mark.claim("P9")
+def test_no_delta_is_zero_however_small():
+    # Gaussian noise of this cost promises no epsilon without a delta.
+    assert zcdp_delta(rho=1e-6, epsilon=100.0) > 0
+
+
 @pytest.mark.claim("P9")
 @given(st.floats(1e-9, 1e9), st.integers(1, 10**6))
 def test_costs_are_rounded_up(size, count):

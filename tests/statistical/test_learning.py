@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import dpcov
 from dpcov.columns.missing import Missing
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning.budget import MOMENTS, split_budget
@@ -12,10 +13,12 @@ from dpcov.mechanisms.learning.learn import learn
 from dpcov.mechanisms.learning.lengths import tail_wanted
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import DEFAULT
+from dpcov.postprocess.column_errors import mean_errors
 from dpcov.privacy import ApproxDP
 from dpcov.releases.learned import Known
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.tables import open_table
+from wiring.planting import plant
 
 N_ROWS, SEEDS = 20_000, range(5)
 GENERATOR = np.random.default_rng(11)
@@ -179,3 +182,26 @@ def test_as_many_rows_are_shortened_as_is_wanted(lessons):
     # Each of seven answers is off by more than three errors once in 370 times.
     assert misses <= 4
     assert 0.5 * tail < np.mean(shares) < 1.5 * tail
+
+
+def covered_means_of_few():
+    """Return how often the mean of 60 ages lies within two errors of the published one."""
+    covered = 0
+    for seed in range(30):
+        age = np.random.default_rng(seed).normal(45, 16, (60, 1)).clip(18, 95)
+        release = dpcov.release(age, epsilon=1, delta=1e-6, columns={"x0": (18, 95)}, seed=seed)
+        error = mean_errors(release.estimate())[0]
+        covered += abs(release.location[0] - age.mean()) <= 2 * error
+    return covered
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_means_of_few_people_within_stated_bounds_are_within_their_errors():
+    assert covered_means_of_few() >= 24
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_bounds_that_noise_alone_moves_fail_the_same_test(monkeypatch):
+    where = "mechanisms.learning.quantiles:Questions.are_around"
+    plant(monkeypatch, where, "np.where(bounded, np.inf, most / 2)", "most / 2")
+    assert covered_means_of_few() < 24

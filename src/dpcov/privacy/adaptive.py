@@ -25,8 +25,11 @@ _BINS = 64
 # Five hundred correctly rounded operations: those of four rounds. More rounds, more of it.
 _UP = 2.0**-44
 _ROUNDS_OF_UP = 4
-_SLIP = 2.0**-48
+# Of the mass of a bin: 125 roundings at most, where exp and expm1 err by four each.
+_SLIP = 2.0**-46
 _LARGEST_EPSILON = 1e6
+# Bins are no narrower: below the smallest ordinary floats, roundings are no longer relative.
+_NARROWEST = 1e-300
 LARGEST_RANGE = 50.0
 """A selection whose loss ranges further promises nothing worth computing."""
 MOST_ROUNDS = 32
@@ -70,7 +73,8 @@ def adaptive_delta(
         return _signed_delta(epsilon, multiplier)  # which is rounded up
     losses = _losses(tuple(ranges), tuple(pure))
     total = math.fsum(
-        probability * _signed_delta(epsilon - loss, multiplier) for loss, probability in losses
+        probability * _signed_delta(math.nextafter(epsilon - loss, -math.inf), multiplier)
+        for loss, probability in losses
     )
     return min(1.0, total * (1 + _UP * math.ceil(rounds / _ROUNDS_OF_UP)))
 
@@ -81,7 +85,7 @@ def _losses(ranges: tuple[float, ...], pure: tuple[float, ...]) -> list[tuple[fl
     most = LARGEST_RANGE * (1 + 1e-9)
     sizes = [check_number("selection_range", size, low=0.0, high=most) for size in ranges]
     sizes += [check_number("pure epsilon", size, low=0.0, high=most) for size in pure]
-    width = max(sizes)
+    width = max(*sizes, _NARROWEST)
     total = [1.0]
     for size in ranges:
         total = _convolve(total, _spread_to_ends(width, _selection_pieces(size)))

@@ -95,8 +95,9 @@ def _sums(steps: int, first: int, place: float) -> tuple[float, float]:
         tail += mass
         mass *= (steps - j) / (j + 1)
         growth = mass * (over + 2)
-        if growth < term and growth * term <= _REST * excess * (term - growth):
-            return excess + growth * term / (term - growth), tail
+        # By quotients: products of two terms are too small for floats beyond 26 deviations.
+        if growth < term and growth <= _REST * excess * (1 - growth / term):
+            return excess + growth / (1 - growth / term), tail
     return excess, tail
 
 

@@ -1,6 +1,7 @@
 """The budget of learning."""
 
 import math
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from designs import numbers
+from dpcov.columns import Column
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.learning.budget import (
     MOMENTS,
+    _weights,
     default_shares,
     split_budget,
     steps_needed,
@@ -119,10 +122,39 @@ def test_impossible_shares_are_refused(shares, message):
         split_budget(PROMISE, facts(), shares=shares)
 
 
+@pytest.mark.claim("P23")
+def test_shares_of_all_steps_are_never_more_than_the_whole():
+    steps = ["range", "center", "limit", "radius", MOMENTS]
+    defaults = default_shares(None, 1)
+    tried = np.random.default_rng(0).uniform(1e-3, 0.2, size=(500, 4)).tolist()
+    for own in tried:
+        shares = dict(zip(steps, own, strict=False))
+        found = _weights(steps, defaults, shares)
+        assert 1 - Fraction(1, 2**49) < sum(map(Fraction, found.values())) <= 1
+        assert shares.items() <= found.items()
+
+
+@pytest.mark.parametrize("others", [0.9, math.nextafter(0.9, 1)])
+def test_shares_that_leave_as_much_as_they_must_are_taken(others):
+    steps, defaults = ["radius", MOMENTS], default_shares(None, 1)
+    assert _weights(steps, defaults, {"radius": others})[MOMENTS] == pytest.approx(0.1)
+    with pytest.raises(ParameterError, match=r"leave 0\.1 of the budget.*must leave 0\.1\."):
+        _weights(steps, defaults, {"radius": others + 1e-9})
+
+
 def test_noise_without_room_is_refused_before_a_row_is_read():
     tiny = ApproxDP(1e-6, 1e-300, "replace")
     with pytest.raises(ParameterError, match="beyond 64-bit"):
         split_budget(tiny, Stated.nothing(1000), rows_per_unit=10**6)
+
+
+@pytest.mark.claim("P27")
+def test_noise_of_weights_without_room_is_refused_before_a_row_is_read():
+    """A weight stands for a larger number than a cell does."""
+    strong, plain = ApproxDP(1e-5, 1e-6, "replace"), Stated.nothing(1)
+    split_budget(strong, plain, rows_per_unit=10**6)
+    with pytest.raises(ParameterError, match="beyond 64-bit"):
+        split_budget(strong, replace(plain, weight_bound=1.0), rows_per_unit=10**6)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +177,23 @@ def test_noise_without_room_is_refused_before_a_row_is_read():
 def test_impossible_facts_are_refused(bad, message):
     with pytest.raises(ParameterError, match=message):
         facts(**bad)
+
+
+def test_all_that_a_column_may_state_is_taken():
+    wide = Column("a", lower=-1e100, upper=1e100, center=1e-100, scale=1e-100)
+    low, high = (Column("b", lower=0, upper=1e-100, center=end) for end in (0, 1e-100))
+    stated = Stated.of([wide, low, high], numbers(3))
+    assert stated.upper.tolist() == [1e100, 1e-100, 1e-100]
+    assert stated.center.tolist() == [1e-100, 0.0, 1e-100]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "origin"),
+    [(0.5, 3.0, 0.5), (-3.0, -0.5, -0.5), (-0.9, -0.5, -0.5), (-3.0, 0.5, 0.0), (-0.5, 3.0, 0.0)],
+)
+def test_the_ruler_is_about_the_bound_nearest_to_zero_however_near_it_is(lower, upper, origin):
+    stated = facts(lower=np.full(2, lower), upper=np.full(2, upper))
+    assert stated.ruler().origin.tolist() == [origin, origin]
 
 
 def test_the_ruler_is_about_what_is_stated():
@@ -186,3 +235,12 @@ def test_what_is_stated_cannot_be_changed_later(name):
     assert getattr(stated, name)[0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
         getattr(stated, name)[0] = 7.0
+    with pytest.raises(FrozenInstanceError):
+        setattr(stated, name, mine)
+
+
+@pytest.mark.claim("P23")
+def test_a_budget_that_was_split_cannot_be_changed():
+    budget = split_budget(PROMISE, facts())
+    with pytest.raises(FrozenInstanceError):
+        budget.multipliers = dict.fromkeys(budget.multipliers, 1e-9)

@@ -231,6 +231,28 @@ def test_a_budget_for_other_steps_is_refused_before_a_row_is_read(facts, paid):
         )
 
 
+@pytest.mark.parametrize("weight", [None, 1.0])
+def test_lengths_are_sought_about_that_of_a_typical_row(weight):
+    """With weights it is shorter: a row that weighs a quarter of the bound is half as long."""
+    ratios = []
+
+    class Watched(SerialEngine):
+        def run(self, name, source, kernel):
+            if name == "lengths":
+                squared = [(block**2).sum(axis=1) for block in source.blocks(1000)]
+                middle = kernel.edges[len(kernel.edges) // 2]
+                ratios.append(np.concatenate(squared).mean() / middle)
+            return super().run(name, source, kernel)
+
+    rows = np.random.default_rng(1).normal(size=(2000, 4))
+    facts = Stated.nothing(4)
+    if weight is not None:
+        rows = np.column_stack([rows, np.full(2000, weight)])
+        facts = replace(facts, weight_bound=4.0)
+    learned_from(open_table(rows), facts, Watched())
+    assert ratios == [pytest.approx(1.0, rel=0.3)]
+
+
 class _Rows:
     columns = ("a", "b", "c", "d")
 

@@ -97,6 +97,12 @@ def test_without_noise_the_share_is_exact_and_the_excess_nearly(place):
     assert found.excess == pytest.approx(apart, rel=0.02)
 
 
+def test_rows_beyond_the_last_edge_are_taken_to_be_at_it():
+    far, stream = bins_of(np.full(1000, 1e9)), RandomStream.from_seed(1)
+    found = measure_clipping(far, 120, 0.1, payment(1e-6), DEFAULT, stream)
+    assert found.excess == pytest.approx(EDGES[-1] - EDGES[120], rel=1e-3)
+
+
 @pytest.mark.claim("P25")
 def test_share_and_excess_have_noise_of_the_stated_sd():
     n_rows, place = 500, 64

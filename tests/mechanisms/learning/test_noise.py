@@ -1,5 +1,6 @@
 """The noise of learning: its scale, its law, and how often it is drawn."""
 
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
 import numpy as np
@@ -29,6 +30,29 @@ def test_a_scale_is_never_less_than_is_paid_for_and_fits(multiplier, squared, la
         assert noise.scale**2 <= needed * (1 + Fraction(1, 10**6))
 
 
+@pytest.mark.claim("P23")
+def test_a_sum_that_has_no_room_for_a_finer_grid_stays_as_it_is():
+    assert Noise.paying(1.0, 1, largest=2**62) == Noise(1, 0)
+    assert Noise.paying(1.0, 1, largest=2**62 - 1) == Noise(1, 0)
+    assert Noise.paying(1.0, 1, largest=2**61 - 1) == Noise(2, 1)
+
+
+@pytest.mark.claim("P26")
+def test_numbers_of_levels_have_the_noise_of_one_answer():
+    noise = Payment(multiplier=3.0, rows_per_unit=2).level_noise(categories=5, n_rows=1000)
+    # 3 multipliers · 2 rows · √(two levels of 5 categories).
+    assert noise.sd == pytest.approx(3 * 2 * 10**0.5, rel=1e-6)
+
+
+def test_what_is_paid_for_cannot_be_changed_later():
+    payment = Payment(multiplier=3.0)
+    noise = payment.noise(low=0, high=1, columns=1, n_rows=10)
+    quantile = Quantile.beyond(np.array([0.25]), 4)
+    for value, name in ((payment, "multiplier"), (noise, "scale"), (quantile, "parts")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, name, 1)
+
+
 @pytest.mark.claim("P22")
 @given(
     st.integers(-1000, 0),
@@ -45,16 +69,16 @@ def test_a_cell_moves_a_sum_no_further_than_is_claimed(low, high, ends):
 N_COLUMNS = 3000
 
 
-def questions(steps, seed=1):
-    facts = Stated.nothing(N_COLUMNS)
+def questions(steps, seed=1, n_columns=N_COLUMNS):
+    facts = Stated.nothing(n_columns)
     kernel = CellKernel(facts.ruler(), facts.lower, facts.upper, Missing.REFUSE)
-    counts = kernel.sum_over([np.zeros((10, N_COLUMNS))])
-    first = np.zeros(N_COLUMNS, dtype=np.int64)
+    counts = kernel.sum_over([np.zeros((10, n_columns))])
+    first = np.zeros(n_columns, dtype=np.int64)
     return Questions(
         counts,
         lambda place: (first, counts.ruler.index(place)),
         quantile=Quantile(3, 4),
-        columns=np.arange(N_COLUMNS),
+        columns=np.arange(n_columns),
         steps=steps,
         payment=Payment(multiplier=2.0, rows_per_unit=2),
         stream=RandomStream.from_seed(seed),
@@ -74,6 +98,13 @@ def test_every_answer_has_the_noise_that_all_of_them_pay_for():
     spread = (scores**2).sum()
     assert 1e-6 < stats.chi2(scores.size).sf(spread) < 1 - 1e-6
     assert np.abs(np.corrcoef(answers) - np.eye(4)).max() < 0.1
+
+
+@pytest.mark.claim("P23")
+def test_a_quantile_pays_for_its_parts_and_for_no_more():
+    # 2 multipliers · 2 rows · 4 parts · √columns · √steps.
+    sd = 2 * 2 * 4 * (3 * 5) ** 0.5
+    assert questions(steps=5, n_columns=3)._noise.sd == pytest.approx(sd, rel=1e-6)
 
 
 @pytest.mark.claim("P23")

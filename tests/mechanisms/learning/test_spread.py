@@ -23,6 +23,7 @@ from dpcov.sensitive.tables.working import Reading
 PROMISE = ApproxDP(1.0, 1e-6, "replace")
 N_ROWS = 1000
 TWO_SIDES = np.where(np.arange(N_ROWS) % 2, -300.0, 500.0)  # mean 100, sd 400
+ONE_SIDE = np.where(np.arange(N_ROWS) % 2, 100.0, 500.0)  # mean 300, sd 200
 HALF_THERE = np.where(np.arange(N_ROWS) % 4 < 2, TWO_SIDES, np.nan)
 
 
@@ -38,8 +39,8 @@ def paying(**sds):
     return LearningBudget(promise=PROMISE, rows_per_unit=1, multipliers=multipliers)
 
 
-def spread_of(cells, budget, *, there=1.0, center=np.nan, scale=np.nan):
-    """Return what is learned about zero of a column that is known to lie within ±1024."""
+def spread_of(cells, budget, *, there=1.0, center=np.nan, scale=np.nan, about=0.0):
+    """Return what is learned about a place of a column that is known to lie within ±1024."""
     plain = Stated.nothing(1)
     facts = Stated(
         lower=plain.lower,
@@ -54,8 +55,7 @@ def spread_of(cells, budget, *, there=1.0, center=np.nan, scale=np.nan):
     setting = steps.Setting(counts, np.array([there]), facts, Tuning(), RandomStream.from_seed(1))
     end = np.array([1024.0])
     ranges = steps.Ranges(-end, end, -end, end, np.zeros(1, dtype=bool))
-    zero = np.zeros(1)
-    return learning._learn_spread(setting, ranges, zero, zero, budget)
+    return learning._learn_spread(setting, ranges, np.array([about]), np.zeros(1), budget)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -77,12 +77,12 @@ def test_the_square_of_a_noisy_mean_is_made_smaller_by_its_noise(cells, there):
     assert found.scale[0] == pytest.approx(math.hypot(400, noise), rel=2e-3)
 
 
-@pytest.mark.parametrize(("cells", "there"), [(TWO_SIDES, 1.0), (HALF_THERE, 0.5)])
+@pytest.mark.parametrize(("cells", "there"), [(TWO_SIDES, 1.0), (HALF_THERE, 0.5), (ONE_SIDE, 1.0)])
 @pytest.mark.parametrize("step", ["mean", "scale"])
 def test_a_column_is_seen_to_vary_if_its_variance_is_two_noise_sd_above_zero(step, cells, there):
     plain = spread_of(cells, paying(), there=there)
     limit = plain.least_reach[0] - plain.center[0]
-    mean, variance = 100 / limit, (400 / limit) ** 2
+    mean, variance = np.nanmean(cells) / limit, np.nanvar(cells) / limit**2
 
     def is_seen(rows):
         sd = rows / N_ROWS / there
@@ -111,6 +111,28 @@ def test_no_scale_is_a_small_part_of_its_limit():
     found = spread_of(few, paying(), center=0.0)
     assert found.least_reach == [1024.0]
     assert found.scale == pytest.approx([0.3 * 1024], rel=1e-12)
+
+
+def test_limits_reach_as_far_from_the_mean_as_it_was_moved():
+    found = spread_of(TWO_SIDES, paying(), about=100.0)
+    assert found.center == pytest.approx([100.0], abs=0.5)
+    assert 1.7 * 400 <= found.least_reach <= 1.7 * 400 * 2 ** (14 / 2**6) + 1
+
+
+@pytest.mark.parametrize("mean", [1.5, -1.5])
+def test_a_noisy_mean_beyond_the_limit_is_taken_for_one_at_it(mean, monkeypatch):
+    limit = spread_of(TWO_SIDES, paying(), center=0.0).least_reach
+    monkeypatch.setattr(learning, "find_means", lambda *_: steps.Noisy(np.array([mean]), 0.01))
+    found = spread_of(TWO_SIDES, paying())
+    assert found.center == math.copysign(1, mean) * limit
+    assert found.least_reach == 2 * limit
+
+
+def test_a_noisy_variance_beyond_the_limit_is_taken_for_one_at_it(monkeypatch):
+    limit = spread_of(TWO_SIDES, paying(), center=0.0).least_reach
+    noisy_square = steps.Noisy(np.array([1.5]), 0.01)
+    monkeypatch.setattr(learning, "find_mean_squares", lambda *_: noisy_square)
+    assert spread_of(TWO_SIDES, paying(), center=0.0).scale == limit
 
 
 def test_the_farther_end_is_never_at_the_center():
@@ -189,6 +211,41 @@ def test_limits_within_both_bounds_count_as_stated():
     assert facts.known["range"].tolist() == [Known.STATED]
     assert facts.reading.lower == [0.0]
     assert 200 < facts.reading.upper < 1000
+
+
+def test_a_search_within_narrow_bounds_ends_at_the_cells_that_are_seen():
+    rows = 4.9 + np.column_stack([np.arange(2000) % 201]) / 1000
+    facts = learned_columns(rows, Field("a"), bounds=(0.0, 10.0))
+    assert facts.reading.scale == pytest.approx(rows.std(), rel=0.1)
+    assert 5.1 < facts.reading.upper < 5.5
+
+
+def test_nothing_is_beyond_the_limits_of_a_category_for_certain():
+    facts = learned_columns(np.zeros((50, 1)), Field("a", ("y", "z")))
+    assert facts.beyond.values.tolist() == [0.0, 0.0]
+    assert facts.beyond.sd == 0.0
+
+
+def test_a_stated_center_and_scale_are_the_limits_beside_a_column_that_is_learned():
+    facts = Stated(
+        lower=np.full(2, -np.inf),
+        upper=np.full(2, np.inf),
+        center=np.array([np.nan, 0.0]),
+        scale=np.array([np.nan, 1e-6]),
+        design=Design.numbers_of("ab"),
+    )
+    cells = CellKernel(facts.ruler(), facts.lower, facts.upper, Missing.REFUSE)
+    rows = np.column_stack([TWO_SIDES, 1e-9 * TWO_SIDES])
+    counts = FieldKernel(facts.design, cells, Missing.REFUSE, None).sum_over([rows])
+    reading = learning.learn_columns(
+        counts,
+        facts,
+        split_budget(PROMISE, facts),
+        tuning=Tuning(),
+        stream=RandomStream.from_seed(1),
+    ).reading
+    assert reading.upper[1] == pytest.approx(10 / 3 * 1e-6, rel=0.1)
+    assert reading.lower[1] == -reading.upper[1]
 
 
 @pytest.mark.claim("P23")

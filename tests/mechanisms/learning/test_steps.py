@@ -1,6 +1,7 @@
 """The steps of learning, with answers as they would be without noise."""
 
 import math
+from dataclasses import FrozenInstanceError
 from types import SimpleNamespace
 
 import numpy as np
@@ -107,11 +108,19 @@ def seen_in_range(number, *, sd, bounds=None, there=1.0):
         ({"sd": 10.0, "bounds": (0.0, 100.0)}, 40 + 20),
         ({"sd": 10.0, "there": 0.5}, 80 + 30),
         ({"sd": 500.0}, 500 + 250),  # half of all, and half of what could be more
+        ({"sd": 500.0, "there": 0.5}, 500 + 125),
     ],
 )
 def test_cells_are_seen_if_they_are_clearly_more_than_may_lie_beyond_a_range(options, enough):
     assert not seen_in_range(enough - 2, **options)
     assert seen_in_range(enough + 3, **options)
+
+
+def test_stated_bounds_stand_where_noise_is_larger_than_the_table():
+    setting = setting_of(others(N_ROWS), facts=stated((0.0, 100.0)))
+    found = steps.find_ranges(setting, paying(500.0, 1, 9))
+    assert found.unseen.tolist() == [True]
+    assert (found.lower[0], found.upper[0]) == (0.0, 100.0)
 
 
 def test_cells_at_a_bound_are_not_seen_apart_from_it():
@@ -121,6 +130,21 @@ def test_cells_at_a_bound_are_not_seen_apart_from_it():
         setting = setting_of(others(300, cell), others(300, -cell), facts=facts)
         unseen = steps.find_ranges(setting, CHEAP).unseen
         assert unseen.tolist() == [at_bound, at_bound]
+
+
+FAR = 1e30  # beyond the ruler, in the last bin of a column or in the first
+
+
+def test_cells_beyond_the_ruler_are_seen_in_a_range():
+    setting = setting_of(others(500, FAR), others(500, -FAR))
+    assert steps.find_ranges(setting, CHEAP).unseen.tolist() == [False, False]
+
+
+@pytest.mark.claim("P23")
+@pytest.mark.parametrize("cell", [FAR, -FAR])
+def test_no_cell_is_counted_in_the_range_of_another_column(cell):
+    setting = setting_of(others(0), others(500, cell), others(0))
+    assert steps.find_ranges(setting, CHEAP).unseen.tolist() == [True, False, True]
 
 
 # Centers
@@ -188,6 +212,20 @@ def test_cells_that_may_be_the_median_itself_are_within_every_window():
     assert limits_of(setting_of(others(500)), doubt=6.0) < 3000.0
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_cells_are_seen_from_the_first_bin_beyond_the_smallest_window_on(sign):
+    smallest = 4096 / 2 ** Tuning().limit_octaves
+    assert limits_of(setting_of(others(500, sign * smallest))) == [3000.0]
+    assert limits_of(setting_of(others(500, sign * smallest * (1 + 2**-12)))) < 3000.0
+
+
+@pytest.mark.claim("P23")
+@pytest.mark.parametrize("cell", [FAR, -FAR])
+def test_cells_beyond_the_ruler_are_seen_about_the_center_of_their_own_column_alone(cell):
+    setting = setting_of(others(0), others(500, cell), others(0))
+    assert limits_of(setting).tolist() == [3000.0, 4096.0, 3000.0]
+
+
 @pytest.mark.parametrize(("sd", "enough"), [(1e-3, 20), (10.0, 30 + 30), (500.0, 500 + 250)])
 def test_cells_are_seen_if_they_are_clearly_more_than_may_lie_beyond_a_limit(sd, enough):
     for number, is_seen in ((enough - 2, False), (enough + 3, True)):
@@ -238,6 +276,28 @@ def test_limits_lie_apart_and_within_the_ruler_whatever_the_distance():
         assert (center < reach.upper).all()
         assert (reach.first >= 1).all()
         assert (reach.last <= setting.counts.ruler.n_bins - 2).all()
+
+
+def test_limits_reach_to_the_outermost_ends_of_the_ruler():
+    setting = setting_of(COUNTED)
+    reach = steps.find_reach(setting, np.zeros(1), np.full(1, np.inf))
+    assert (reach.lower[0], reach.upper[0]) == (-(2.0**40), 2.0**40)
+
+
+def test_limits_lie_apart_where_bins_are_too_narrow_for_floats():
+    setting = setting_of(COUNTED, facts=stated(None, center=1e100))
+    reach = steps.find_reach(setting, np.full(1, 1e100), np.ones(1))
+    assert reach.lower[0] < 1e100 < reach.upper[0]
+
+
+def test_what_was_learned_cannot_be_changed_later():
+    setting = setting_of(COUNTED)
+    ranges = steps.find_ranges(setting, CHEAP)
+    reach = steps.find_reach(setting, np.zeros(1), np.ones(1))
+    beyond = steps.count_beyond(setting, reach, CHEAP)
+    for value, name in ((setting, "there"), (ranges, "lower"), (reach, "lower"), (beyond, "sd")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, name, np.zeros(1))
 
 
 # Cells that are there, levels, weights

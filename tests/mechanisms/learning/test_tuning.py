@@ -1,5 +1,7 @@
 """The constants of learning: what they are to each other, and to what is paid for."""
 
+from dataclasses import FrozenInstanceError
+
 import pytest
 
 from dpcov.errors import ParameterError
@@ -33,6 +35,13 @@ def test_a_search_beyond_the_longest_is_refused(name):
     Tuning(**{name: MOST_HALVINGS})
     with pytest.raises(ParameterError, match="checked for"):
         Tuning(**{name: MOST_HALVINGS + 1})
+
+
+@pytest.mark.claim("P22")
+def test_constants_cannot_be_changed_after_they_were_checked():
+    tuning = Tuning()
+    with pytest.raises(FrozenInstanceError):
+        tuning.cell_steps = MOST_STEPS + 1
 
 
 def test_halvings_leave_what_is_worth_no_further_one():

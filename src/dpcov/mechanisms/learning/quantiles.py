@@ -23,6 +23,7 @@ __all__ = ["Payment", "Quantile", "Questions", "Window", "count_noise"]
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Window = Callable[[Array], tuple[Integers, Integers]]
 
 
@@ -101,12 +102,12 @@ class Questions:
         self._columns, self._left, self._stream = columns, steps, stream
 
     def are_around(
-        self, place: Array, clear: Array, first: Integers, last: Integers
-    ) -> npt.NDArray[np.bool_]:
+        self, place: Array, clear: Array, bounded: Mask, first: Integers, last: Integers
+    ) -> Mask:
         """Return whether clearly more cells than the quantile leaves are outside of the windows.
 
         They are counted from bin first to bin last. Clearly is by so many noise sd; with much
-        noise, half of what could be more is enough.
+        noise, half of what could be more is enough, but not where bounds can stand instead.
         """
         near, far = self._window(place)
         below = self._counts.between(first, near - 1, self._columns)
@@ -114,7 +115,8 @@ class Questions:
         observed = self._counts.observed(self._columns)
         surplus = self._surplus(observed - below - above)
         most = self._quantile.below * self._there * self._counts.n_rows
-        return np.asarray(surplus < -np.minimum(clear * self._noise.sd, most / 2))
+        enough = np.where(bounded, np.inf, most / 2)
+        return np.asarray(surplus < -np.minimum(clear * self._noise.sd, enough))
 
     def surplus(self, place: Array) -> Array:
         """Return the noisy surplus of cells in the windows at a public place, in parts."""

@@ -143,7 +143,7 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
     # Cells at a bound are no tail: between those of 0/1 nothing lies.
     first = np.where(closed, ruler.index(stated.lower[columns], columns) + 1, 0)
     last = np.where(closed, ruler.index(stated.upper[columns], columns), ruler.n_bins) - 1
-    seen = questions.are_around(lowest, setting.clear(columns), first, last)
+    seen = questions.are_around(lowest, setting.clear(columns), closed, first, last)
     _, octave = questions.bisect(lowest, top)
     unknown = np.where(closed, np.exp2(top), tuning.range_guess)
     inner = np.where(seen, np.exp2(octave), unknown)
@@ -220,7 +220,9 @@ def find_limits(
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
     first = np.zeros(len(columns), dtype=np.int64)
     last = first + ruler.n_bins - 1
-    seen = questions.are_around(lowest, setting.clear(columns), first, last) & ~kept[columns]
+    closed = stated.is_closed[columns]
+    seen = questions.are_around(lowest, setting.clear(columns), closed, first, last)
+    seen &= ~kept[columns]
     _, octave = questions.bisect(lowest, np.zeros(len(columns)))
     distance = near + most * np.exp2(octave)
     limit = far.copy()
