@@ -12,11 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
+from pathlib import Path
 
 from audits.mutation import page, reach, record
 from audits.mutation.listing import listed, modules
 from audits.mutation.mutants import Mutant, path_of
-from audits.mutation.trial import Verdict, load_before, try_out
+from audits.mutation.trial import Trier, Verdict, load_before
 from rich.console import Console
 from rich.progress import track
 
@@ -58,7 +59,10 @@ def tests_for(mutant: Mutant, reached: reach.Reached, killers: Killers) -> Stage
     found = reached.tests_of(path, *mutant.lines)
     if mutant.at_loading or not found:
         found = reached.tests_of_module(path)
-    own, room = f"test_{path.stem}.py", f"/{mutant.module.split('.')[0]}/"
+    own, room = f"/test_{path.stem}.py", f"/{mutant.module.split('.')[0]}/"
+    if mutant.at_loading or reached.runs_at_loading(mutant):
+        # Their parameters may have run it, and they themselves only look at what came of it.
+        found = found | {test for test in reached.seconds if own in test}
     order = sorted(found, key=lambda test: (own not in test, reached.seconds[test]))
     likely = [test for test in dict.fromkeys(killers.favorites(mutant)) if test in found]
     stages = [_within(likely, reached, *_FAVORITES)]
@@ -86,45 +90,47 @@ def _within(
     return chosen
 
 
-def judge(mutant: Mutant, stages: Stages) -> Verdict:
-    """Return what the first stage says that notices the mutant.
-
-    A test may fail because of those before it in the same process, and not of the mutant: it must
-    notice alone, too, or it is not asked.
-    """
-    verdict = Verdict("survived", "", 0.0)
-    for stage in stages:
-        limits = dict(stage)
-        while limits and (verdict := try_out(mutant, limits)).outcome != "survived":
-            alone = {verdict.by: limits[verdict.by]} if verdict.by in limits else None
-            if alone in (None, limits) or try_out(mutant, alone).outcome != "survived":
-                return verdict
-            del limits[verdict.by]
-    return Verdict("survived", "", verdict.seconds)
+_trier: Trier  # of this process, if it is one that tries mutants out
 
 
-def check_that_trials_notice(mutant: Mutant, stages: Stages) -> None:
-    """Refuse to go on if a module that cannot be loaded at all would survive."""
-    if judge(replace(mutant, source="raise RuntimeError"), stages).outcome == "survived":
-        raise SystemExit(f"No test notices that {mutant.module} cannot be loaded.")
+def _begin(files: Sequence[Path]) -> None:
+    global _trier
+    _trier = Trier(files)
+
+
+def _judge(mutant: Mutant, stages: Stages, load: bool) -> Verdict:
+    return _trier.judge(mutant, stages, load=load)
+
+
+def _notices(mutant: Mutant, stages: Stages) -> bool:
+    """Return whether a module that cannot be loaded at all is noticed."""
+    return _judge(replace(mutant, source="raise RuntimeError"), stages, True).outcome == "killed"
 
 
 def verdicts(
-    todo: Iterable[Mutant], reached: reach.Reached, killers: Killers, *, jobs: int, ends: float
+    todo: Iterable[Mutant],
+    files: Sequence[Path],
+    reached: reach.Reached,
+    killers: Killers,
+    *,
+    jobs: int,
+    ends: float,
 ) -> Iterator[tuple[Mutant, Verdict]]:
     """Yield what became of each mutant, several at once, until the time is over."""
     checked: set[str] = set()
     forks = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, mp_context=forks) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=forks, initializer=_begin, initargs=(files,)) as pool:
         running: dict[Future[Verdict], Mutant] = {}
         for mutant in todo:
             if time.monotonic() > ends:
                 break
             stages = tests_for(mutant, reached, killers)
             if mutant.module not in checked:
-                check_that_trials_notice(mutant, stages)
+                if not pool.submit(_notices, mutant, stages).result():
+                    raise SystemExit(f"No test notices that {mutant.module} cannot be loaded.")
                 checked.add(mutant.module)
-            running[pool.submit(judge, mutant, stages)] = mutant
+            load = mutant.at_loading or reached.runs_at_loading(mutant)
+            running[pool.submit(_judge, mutant, stages, load)] = mutant
             if len(running) > jobs:
                 yield from _ended(running)
         while running:
@@ -140,9 +146,10 @@ def main() -> int:
     """Try mutants out until all are done or the time is over, and say what survived."""
     given = _parser().parse_args()
     if given.page:
-        if record.RESULTS.exists():
-            record.stand()
+        record.write_tried()
         page.write()
+        for name in record.gone(record.known_survivors()):
+            print(f"is known, and is no mutant any more: {name}")
         return 0
     load_before()
     ends = time.monotonic() + 60 * given.minutes
@@ -152,12 +159,12 @@ def main() -> int:
         if time.monotonic() > ends:
             return _over()
     reached, killers = reach.reached(files), Killers()
-    for name, verdict in record.results().items():
+    for name, verdict in record.results().values():
         killers.note(name, verdict)
     todo, known, done, survived = _todo(given), record.known_survivors(), 0, 0
-    found = verdicts(todo, reached, killers, jobs=given.jobs, ends=ends)
+    found = verdicts(todo, files, reached, killers, jobs=given.jobs, ends=ends)
     for mutant, verdict in track(found, "mutants", total=len(todo), console=Console(stderr=True)):
-        record.note(mutant.name, verdict)
+        record.note(mutant, verdict)
         killers.note(mutant.name, verdict)
         done += 1
         if verdict.outcome == "survived" and mutant.name not in known:
@@ -165,27 +172,23 @@ def main() -> int:
             print(f"survived, and is not known: {mutant.name}", flush=True)
         if verdict.outcome != "survived" and mutant.name in known:
             print(f"is known, and is noticed now: {mutant.name}", flush=True)
-    record.stand()
+    record.write_tried()
     if done < len(todo):
         return _over()
     return 1 if survived else 0
 
 
 def _todo(given: argparse.Namespace) -> list[Mutant]:
-    done, known, standing = record.results(), record.known_survivors(), record.standing()
-    todo = []
+    before, todo = record.outcomes(), []
     for module in modules(given.modules):
         mutants: Sequence[Mutant] = listed(module)
         if given.sample is not None and given.sample < len(mutants):
             mutants = random.Random(f"{given.seed} {module}").sample(mutants, given.sample)  # noqa: S311
-        stands = standing.get(module)
-        whole = stands and stands.whole and stands.digest == record.digest_of(module)
-        for mutant in mutants:
-            before = done[mutant.name].outcome if mutant.name in done else None
-            if before is None and whole:
-                before = "survived" if mutant.name in known else "killed"
-            if before is None or (given.again and before == "survived"):
-                todo.append(mutant)
+        todo += [
+            mutant
+            for mutant in mutants
+            if mutant.key not in before or (given.again and before[mutant.key] == "survived")
+        ]
     if given.mixed:
         random.Random(given.seed).shuffle(todo)  # noqa: S311
     return todo

@@ -56,12 +56,13 @@ def listed(module: str) -> tuple[Mutant, ...]:
 
 
 def _short(mutant: Mutant, source: str) -> dict[str, Any]:
-    """Write a mutant with what is new in it instead of all of its source."""
+    """Write a mutant with what is new in it, and where its function is, instead of both texts."""
     changed = mutant.source
     first = _alike(source, changed)
     last = _alike(source[first:][::-1], changed[first:][::-1])
     new = changed[first : len(changed) - last]
-    return {**asdict(mutant), "source": [first, len(source) - last, new]}
+    around = [source.index(mutant.around), len(mutant.around)]
+    return {**asdict(mutant), "around": around, "source": [first, len(source) - last, new]}
 
 
 def _alike(one: str, other: str) -> int:
@@ -72,5 +73,9 @@ def _alike(one: str, other: str) -> int:
 
 def _whole(short: dict[str, Any], source: str) -> Mutant:
     first, last, new = short["source"]
-    changed = source[:first] + new + source[last:]
-    return Mutant(**{**short, "lines": tuple(short["lines"]), "source": changed})
+    begins, length = short["around"]
+    texts = {
+        "around": source[begins : begins + length],
+        "source": source[:first] + new + source[last:],
+    }
+    return Mutant(**{**short, **texts, "lines": tuple(short["lines"])})

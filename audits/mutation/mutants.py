@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class Mutant:
     """The first and the last line of the statement."""
     at_loading: bool
     """Whether it runs when the module is loaded: a constant, or the default of a parameter."""
+    around: str
+    """The text of the innermost function or class that it is in, or "" for the module itself."""
     source: str
 
     @property
@@ -78,6 +81,11 @@ class Mutant:
         again = f" ({self.nth + 1})" if self.nth else ""
         where = f"{self.module}:{self.place}" if self.place else self.module
         return f"{where}{again} | {self.was} → {self.becomes}"
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others, and its function from any other text of it."""
+        return hashlib.sha256(f"{self.name}\0{self.around}".encode()).hexdigest()[:12]
 
 
 class NextNumbers(NumberReplacer):  # type: ignore[misc]
@@ -165,13 +173,26 @@ def mutants_of(module: str) -> list[Mutant]:
             found.append((changed, *_difference(source, changed)))
     found.sort(key=lambda each: each[1])
     times: Counter[tuple[str, str, str]] = Counter()
+    texts = source.splitlines()
     mutants = []
     for changed, line, was, becomes in found:
-        place, nth = _innermost(places, line), times[_innermost(places, line), was, becomes]
-        around = [each for each in statements if each[0] <= line <= each[1]]
+        begins, ends, place = _innermost(places, line)
+        statement = [each for each in statements if each[0] <= line <= each[1]]
         # A decorator stands before its function.
-        first, last, at_loading = max(around, default=(line, line, True))
-        mutants.append(Mutant(module, place, was, becomes, nth, (first, last), at_loading, changed))
+        first, last, at_loading = max(statement, default=(line, line, True))
+        mutants.append(
+            Mutant(
+                module,
+                place,
+                was,
+                becomes,
+                times[place, was, becomes],
+                lines=(first, last),
+                at_loading=at_loading,
+                around="\n".join(texts[begins - 1 : ends]) if place else "",
+                source=changed,
+            )
+        )
         times[place, was, becomes] += 1
     return mutants
 
@@ -229,9 +250,9 @@ def _places(source: str) -> list[tuple[int, int, str]]:
     return list(walk(ast.parse(source), ()))
 
 
-def _innermost(places: list[tuple[int, int, str]], line: int) -> str:
+def _innermost(places: list[tuple[int, int, str]], line: int) -> tuple[int, int, str]:
     around = [each for each in places if each[0] <= line <= each[1]]
-    return max(around, default=(0, 0, ""))[2]
+    return max(around, default=(0, 0, ""))
 
 
 class _Meaning(ast.NodeTransformer):

@@ -5,12 +5,12 @@ Owns what stands between the two marks of the page; the words around them are wr
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
+from audits.mutation.listing import listed, modules
 from audits.mutation.mutants import ROOT
-from audits.mutation.record import KINDS, Harmless, known_survivors, module_of, standing
+from audits.mutation.record import KINDS, Harmless, known_survivors, outcomes
 
 _PAGE = ROOT / "docs" / "mutation.md"
 _BEGIN, _END = "<!-- tables begin -->", "<!-- tables end -->"
@@ -28,17 +28,20 @@ def write() -> None:
 
 
 def _modules(known: dict[str, Harmless]) -> list[str]:
-    kinds = Counter((module_of(name), harmless.kind) for name, harmless in known.items())
+    became = outcomes()
     lines = [
         f"| module | mutants | tried | killed | timeouts | {' | '.join(KINDS)} | not judged |",
         f"|---|{'---|' * (5 + len(KINDS))}",
     ]
     found: dict[str, Counter[str]] = {}
-    for module, stands in standing().items():
-        counts = Counter({kind: kinds[module, kind] for kind in KINDS})
-        counts["not judged"] = stands.survived - sum(counts.values())
-        for each in ("mutants", "tried", "killed", "timeouts", "survived"):
-            counts[each] = getattr(stands, each)
+    for module in modules(["*"]):
+        counts: Counter[str] = Counter()
+        for mutant in listed(module):
+            outcome = became.get(mutant.key, "untried")
+            counts.update(["mutants", outcome] + ["tried"] * (outcome != "untried"))
+            if outcome == "survived":
+                harmless = known.get(mutant.name)
+                counts[harmless.kind if harmless else "not judged"] += 1
         found[module] = counts
         lines.append(_line(f"`{module}`", counts))
     rooms = dict.fromkeys(module.split(".")[0] for module in found)
@@ -50,28 +53,18 @@ def _modules(known: dict[str, Harmless]) -> list[str]:
 
 
 def _line(title: str, counts: Counter[str]) -> str:
-    columns = ("mutants", "tried", "killed", "timeouts", *KINDS, "not judged")
+    columns = ("mutants", "tried", "killed", "timeout", *KINDS, "not judged")
     return f"| {title} | {' | '.join(f'{counts[each]:,}' for each in columns)} |"
 
 
 def _share(found: Sequence[Counter[str]]) -> str:
-    """Say which share survives, and bound it where mutants were sampled (Hoeffding)."""
-    tried = [counts for counts in found if counts["tried"]]
-    whole = sum(tried, Counter[str]())
-    share, squares = 0.0, 0.0
-    for counts in tried:
-        weight = counts["mutants"] / whole["mutants"]
-        share += weight * counts["survived"] / counts["tried"]
-        if counts["tried"] < counts["mutants"]:
-            squares += weight**2 / counts["tried"]
-    beyond = math.sqrt(math.log(20) / 2 * squares)
-    begun = "all modules" if len(tried) == len(found) else f"{len(tried)} of {len(found)} modules"
-    text = f"Of {begun}, {whole['tried']:,} of {whole['mutants']:,} mutants were tried"
-    if beyond == 0:
-        return f"{text}; {share:.1%} survive."
+    """Say which share survives, of modules of which all mutants were tried."""
+    whole = [counts for counts in found if counts["tried"] == counts["mutants"]]
+    together = sum(whole, Counter[str]())
+    share = together["survived"] / max(1, together["mutants"])
     return (
-        f"{text}, at random where not all of a module were. About {share:.1%} survive; with "
-        f"95 % confidence fewer than {share + beyond:.1%}."
+        f"{len(whole)} of {len(found)} modules were tried whole. Of their "
+        f"{together['mutants']:,} mutants {share:.1%} survive."
     )
 
 

@@ -10,16 +10,17 @@ import json
 import multiprocessing
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audits.mutation.forks import in_a_fork
 from audits.mutation.listing import KEPT, ROOMS, digest
-from audits.mutation.mutants import PACKAGE, ROOT
-from audits.mutation.trial import QUIET, in_a_fork, use_plain_examples
+from audits.mutation.mutants import PACKAGE, ROOT, Mutant, path_of
+from audits.mutation.trial import QUIET, use_plain_examples
 
 # Rooms whose tests are about what these rooms promise. Others (pages, plots, commands) use it.
 _TESTS = (
@@ -45,6 +46,8 @@ class Reached:
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, frozenset[str]]]
+    at_loading: dict[str, frozenset[int]]
+    """Lines that run while modules are loaded and tests are collected."""
 
     def __post_init__(self) -> None:
         longest: dict[str, float] = defaultdict(float)
@@ -65,6 +68,12 @@ class Reached:
         """Return the tests that run one of these lines."""
         here = self.lines.get(path.relative_to(ROOT).as_posix(), {})
         return {test for line in range(first, last + 1) for test in here.get(line, ())}
+
+    def runs_at_loading(self, mutant: Mutant) -> bool:
+        """Return whether what a mutant changes has run before the first test."""
+        path = path_of(mutant.module).relative_to(ROOT).as_posix()
+        first, last = mutant.lines
+        return not self.at_loading.get(path, frozenset()).isdisjoint(range(first, last + 1))
 
     def tests_of_module(self, path: Path) -> set[str]:
         """Return the tests that run anything in a file, after it was loaded."""
@@ -96,7 +105,7 @@ def _measure(path: Path, library: str) -> Path:
     return path
 
 
-def reached(files: Iterable[Path]) -> Reached:
+def reached(files: Sequence[Path]) -> Reached:
     """Return what was measured."""
     seconds: dict[str, float] = {}
     lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -116,7 +125,29 @@ def reached(files: Iterable[Path]) -> Reached:
             file: {line: frozenset(tests & seconds.keys()) for line, tests in by_line.items()}
             for file, by_line in lines.items()
         },
+        _measure_loading(files),
     )
+
+
+def _measure_loading(files: Sequence[Path]) -> dict[str, frozenset[int]]:
+    """Return the lines that run when all tests are collected, after modules were loaded.
+
+    Those of definitions are among them, and are not asked about.
+    """
+
+    def collect(_: Any) -> Any:
+        measured = _coverage()
+        measured.start()
+        pytest.main([*QUIET, "--collect-only", *map(str, files)])
+        measured.stop()
+        data = measured.get_data()
+        return {
+            Path(file).relative_to(ROOT).as_posix(): sorted(data.lines(file) or ())
+            for file in data.measured_files()
+        }
+
+    found = in_a_fork(collect, seconds=_LONGEST).said
+    return {file: frozenset(lines) for file, lines in found.items()}
 
 
 def _kept(path: Path) -> Path:
@@ -124,11 +155,15 @@ def _kept(path: Path) -> Path:
     return KEPT / "reach" / f"{name}.json"
 
 
-def _measure_file(path: Path) -> Any:
+def _coverage() -> Any:
     import coverage
 
     rooms = [str(PACKAGE / room) for room in ROOMS]
-    measured = coverage.Coverage(data_file=None, source=rooms, messages=False, config_file=False)
+    return coverage.Coverage(data_file=None, source=rooms, messages=False, config_file=False)
+
+
+def _measure_file(path: Path) -> Any:
+    measured = _coverage()
     watching = _Watching(measured)
     measured.start()
     pytest.main([*QUIET, str(path)], plugins=[watching])

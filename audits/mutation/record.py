@@ -1,16 +1,16 @@
 """The record: what became of each mutant, and which survivors are known to be harmless.
 
-Owns three places. `build/mutation/results.jsonl` is this machine's, and lets a run go on where
-the last one stopped. `standing.toml` is everybody's: how many mutants of each module were tried,
-of which text of it, and what became of them. So is `survivors/`, a file for each room: each
-survivor that was looked at, with the reason why it weakens no promise. One that does not stand
-there is new.
+Owns three places. `build/mutation/results.jsonl` is this machine's: what was found, as it is
+found. `tried/` is everybody's, a file for each room: keys of the mutants of each module by what
+became of them. A key holds for one text of a function, so that what was found stands until the
+function changes. So is `survivors/`: each survivor that was looked at, with the reason why it
+weakens no promise. One that does not stand there is new.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,13 +20,14 @@ try:
 except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
-from audits.mutation.listing import KEPT, digest, listed, modules
-from audits.mutation.mutants import path_of
+from audits.mutation.listing import KEPT, ROOMS, listed, modules
+from audits.mutation.mutants import Mutant
 from audits.mutation.trial import Verdict
 
 RESULTS = KEPT / "results.jsonl"
 SURVIVORS = Path(__file__).parent / "survivors"
-STANDING = Path(__file__).parent / "standing.toml"
+TRIED = Path(__file__).parent / "tried"
+OUTCOMES = ("killed", "timeout", "survived")
 KINDS = {
     "equivalent": "does the same for every input",
     "slack": "stays within what is paid for rounding errors, or gives privacy away for free",
@@ -34,8 +35,8 @@ KINDS = {
     "refusal": "refuses more, less or later what is refused anyhow, or with other words",
 }
 _HEAD = """\
-# How many mutants of each module there are, how many were tried, and what became of them.
-# `digest` is of the module's text. Written by `python -m audits.mutation`: see docs/mutation.md.
+# How many mutants each module of {room}/ has, and the keys of those that were tried.
+# Written by `python -m audits.mutation`: see docs/mutation.md.
 """
 
 
@@ -45,28 +46,6 @@ class Harmless:
 
     kind: str
     reason: str
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What became of the mutants of a module."""
-
-    digest: str
-    mutants: int
-    tried: int = 0
-    killed: int = 0
-    timeouts: int = 0
-    survived: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether all were tried."""
-        return self.tried == self.mutants
-
-
-def module_of(name: str) -> str:
-    """Return the module of a mutant."""
-    return name.split(" | ")[0].split(" ")[0].split(":")[0]
 
 
 def known_survivors() -> dict[str, Harmless]:
@@ -80,79 +59,50 @@ def known_survivors() -> dict[str, Harmless]:
     return known
 
 
-def results() -> dict[str, Verdict]:
-    """Return what became of mutants of modules as they are now; the last word counts."""
+def gone(known: Mapping[str, Harmless]) -> list[str]:
+    """Return names of known survivors that are no mutants any more: their reasons can go."""
+    names = {mutant.name for module in modules(["*"]) for mutant in listed(module)}
+    return [name for name in known if name not in names]
+
+
+def outcomes() -> dict[str, str]:
+    """Return what became of mutants, by their keys; what this machine found last counts."""
+    found: dict[str, str] = {}
+    for path in sorted(TRIED.glob("*.toml")):
+        for module in tomllib.loads(path.read_text(encoding="utf-8")).values():
+            found |= {key: each for each in OUTCOMES for key in module[each].split()}
+    return found | {key: verdict.outcome for key, (_, verdict) in results().items()}
+
+
+def results() -> dict[str, tuple[str, Verdict]]:
+    """Return names and verdicts of the mutants that this machine tried, by their keys."""
     if not RESULTS.exists():
         return {}
-    now = {module: digest_of(module) for module in modules(["*"])}
-    found = {}
-    for line in map(json.loads, RESULTS.read_text(encoding="utf-8").splitlines()):
-        name, of = line.pop("mutant"), line.pop("digest")
-        if now.get(module_of(name)) == of:
-            found[name] = Verdict(**line)
-    return found
+    lines = map(json.loads, RESULTS.read_text(encoding="utf-8").splitlines())
+    return {line.pop("key"): (line.pop("mutant"), Verdict(**line)) for line in lines}
 
 
-def note(name: str, verdict: Verdict) -> None:
+def note(mutant: Mutant, verdict: Verdict) -> None:
     """Write down what became of a mutant."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    line = {"mutant": name, "digest": digest_of(module_of(name)), **asdict(verdict)}
+    line = {"mutant": mutant.name, "key": mutant.key, **asdict(verdict)}
     with RESULTS.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
-def digest_of(module: str) -> str:
-    """Return what tells the text of a module from any other."""
-    return digest(path_of(module))
-
-
-def standing() -> dict[str, Standing]:
-    """Return what is known of each module, whatever its text was."""
-    if not STANDING.exists():
-        return {}
-    found = tomllib.loads(STANDING.read_text(encoding="utf-8"))
-    return {module: Standing(**each) for module, each in found.items()}
-
-
-def stand() -> None:
-    """Write what is known of all modules, with what this machine found."""
-    before, found, known = standing(), results(), known_survivors()
-    lines = [_HEAD]
-    for module in modules(["*"]):
-        here = {each.name: found[each.name] for each in listed(module) if each.name in found}
-        now = Standing(digest_of(module), len(listed(module)))
-        old = before.get(module, now)
-        if old.digest != now.digest or old.tried <= len(here):
-            now = _counted(now, Counter(each.outcome for each in here.values()), len(here))
-        else:
-            now = _corrected(old, here, known)
-        lines.append(f'["{module}"]')
-        lines += [
-            f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}"
-            for key, value in asdict(now).items()
-        ]
-        lines.append("")
-    STANDING.write_text("\n".join(lines), encoding="utf-8")
-
-
-def _counted(empty: Standing, outcomes: Counter[str], tried: int) -> Standing:
-    return Standing(
-        empty.digest,
-        empty.mutants,
-        tried,
-        outcomes["killed"],
-        outcomes["timeout"],
-        outcomes["survived"],
-    )
-
-
-def _corrected(
-    old: Standing, here: Mapping[str, Verdict], known: Mapping[str, Harmless]
-) -> Standing:
-    """Correct what others found by what was tried again here."""
-    counts = Counter(killed=old.killed, timeout=old.timeouts, survived=old.survived)
-    for name, verdict in here.items():
-        before = "survived" if name in known else "killed"
-        counts[before] -= 1
-        counts["killed" if verdict.outcome == "timeout" else verdict.outcome] += 1
-    return _counted(old, counts, old.tried)
+def write_tried() -> None:
+    """Write what became of all mutants that there are."""
+    found = outcomes()
+    TRIED.mkdir(exist_ok=True)
+    for room in ROOMS:
+        lines = [_HEAD.format(room=room)]
+        for module in modules([f"{room}.*"]):
+            keys = [mutant.key for mutant in listed(module)]
+            lines += [f'["{module}"]', f"mutants = {len(keys)}"]
+            for each in OUTCOMES:
+                own = " ".join(sorted(key for key in keys if found.get(key) == each))
+                lines.append(
+                    f'{each} = """\n{textwrap.fill(own, 100)}"""' if own else f'{each} = ""'
+                )
+            lines.append("")
+        (TRIED / f"{room}.toml").write_text("\n".join(lines), encoding="utf-8")

@@ -1,8 +1,10 @@
-"""Trials: tests run in a process of their own, with one module replaced.
+"""Trials: tests run in a process of their own, with one place of the library changed.
 
-Owns the process. It is forked from one that has loaded what tests need, and nothing of dpcov: a
-trial takes a fifth of a second instead of five. Time is CPU time, since machines are busy, and a
-trial during which everything was paused is made again.
+Owns both ways to change it. A mutant of what functions do is patched into functions that are
+loaded, in a fork of a process that has collected all tests: that takes a tenth of a second. One of
+what runs at loading is loaded in the place of its module, in a fork of a process that has loaded
+what tests need, and nothing of dpcov: that takes one or two. A trial during which everything was
+paused is made again.
 """
 
 from __future__ import annotations
@@ -10,24 +12,25 @@ from __future__ import annotations
 import gc
 import importlib.machinery
 import importlib.util
-import json
+import multiprocessing
 import os
-import resource
-import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import pytest
-from audits.mutation.mutants import ROOT, Mutant, path_of
+from audits.mutation.forks import end_after, in_a_fork
+from audits.mutation.listing import KEPT
+from audits.mutation.mutants import PACKAGE, ROOT, Mutant, path_of
+from audits.mutation.patch import Loaded
 
-# What tests load, and what is not tested here. polars is not among them: its threads and a fork
-# wait for each other.
+# What tests load, and what is not tested here.
 _LOADED_BEFORE = (
     "numpy",
     "scipy.special",
@@ -49,15 +52,16 @@ _LOADED_BEFORE = (
     "dask.array",
     "dask.dataframe",
 )
-_MEMORY = 8 << 30
+# polars must not compute while tests are collected: its threads do not live on in a fork.
 # Loading and collecting, in seconds; without a mutant it is one, or two.
 _LOADING = 10.0
-# In seconds: how long is waited at once, and after how much more everything was paused.
-_TICK, _PAUSE = 1.0, 4.0
-# pytest would compile the files that it is given by itself, and not as they are replaced.
+# pytest would compile the files that it is given by itself, and not as they are replaced. Forks
+# close what is open, so that nothing is captured.
 QUIET = (
     "-q",
     "--assert=plain",
+    "--capture=no",
+    "--continue-on-collection-errors",
     "-p",
     "no:randomly",
     "-p",
@@ -73,24 +77,14 @@ class Verdict:
     """What tests said of a mutant."""
 
     outcome: str
-    """"killed", "timeout" or "survived"."""
+    """"killed", "timeout" or "survived"; "elsewhere" for a mutant that must be loaded instead."""
     by: str
     """The first test that failed, or that did not end."""
     seconds: float
 
 
-@dataclass(frozen=True)
-class Heard:
-    """What came out of a fork."""
-
-    said: Any
-    """What its function returned; None if it did not end by itself."""
-    last: str
-    """What it told last."""
-    too_long: bool
-    """Whether it was ended because its time was over, and not by an error of its own."""
-    paused: bool
-    """Whether this process was paused meanwhile: what hangs on clocks may have failed."""
+Limits = Mapping[str, float]
+"""Tests in their order, and the seconds after which each does not end."""
 
 
 def load_before() -> None:
@@ -108,128 +102,160 @@ def load_before() -> None:
     gc.freeze()
 
 
-def try_out(mutant: Mutant, limits: Mapping[str, float]) -> Verdict:
-    """Run tests with the mutant in the place of its module, until one fails.
+class Trier:
+    """Tries mutants out, in whichever way shows them."""
 
-    `limits` has the tests in their order, and the seconds after which one does not end.
-    """
+    def __init__(self, files: Sequence[Path]) -> None:
+        context = multiprocessing.get_context("fork")
+        self._collected, there = context.Pipe()
+        serving = context.Process(target=_serve, args=(there, self._collected, files), daemon=True)
+        serving.start()
+        there.close()
+        self._sound: dict[tuple[str, bool], bool] = {}
+
+    def judge(self, mutant: Mutant, stages: Sequence[Limits], *, load: bool) -> Verdict:
+        """Return what the first stage says that notices the mutant.
+
+        A test may fail because of those before it in the same process, or of the process, and not
+        of the mutant: it must notice alone, too, and notice nothing where there is nothing.
+        """
+        started = time.monotonic()
+        for stage in stages:
+            left = {test: stage[test] for test in stage if self._sound.get((test, load), True)}
+            while left:
+                verdict = self._try_out(mutant, left, load)
+                if verdict.outcome == "survived":
+                    break
+                by = verdict.by
+                if by not in left:  # the module cannot be loaded
+                    return verdict
+                alone, names = {by: left[by]}, list(left)
+                noticed = by == names[0] or self._try_out(mutant, alone, load).outcome != "survived"
+                if noticed and self._is_sound(alone, load):
+                    return verdict
+                left = {test: left[test] for test in names[names.index(by) + 1 :]}
+        return Verdict("survived", "", round(time.monotonic() - started, 2))
+
+    def _is_sound(self, alone: Limits, load: bool) -> bool:
+        (test,) = alone
+        if (test, load) not in self._sound:
+            passed = self._try_out(None, alone, load).outcome == "survived"
+            self._sound[test, load] = passed
+        return self._sound[test, load]
+
+    def _try_out(self, mutant: Mutant | None, limits: Limits, load: bool) -> Verdict:
+        if not load:
+            self._collected.send((mutant, limits))
+            verdict: Verdict = self._collected.recv()
+            if verdict.outcome != "elsewhere":
+                return verdict
+        return _load_and_try(mutant, limits)
+
+
+def _load_and_try(mutant: Mutant | None, limits: Limits) -> Verdict:
+    """Run tests with the mutant in the place of its module, until one fails."""
 
     def run(tell: Callable[[str], None]) -> Any:
         chosen = _Chosen(limits, tell)
-        _replace(path_of(mutant.module), mutant.source)
+        if mutant is not None:
+            _replace(path_of(mutant.module), mutant.source)
         files = list(dict.fromkeys(each.split("::")[0] for each in limits))
-        code = int(pytest.main([*QUIET, "-x", *files], plugins=[chosen]))
-        return [code, chosen.failed]
+        code = int(pytest.main([*QUIET, temporary, "-x", *files], plugins=[chosen]))
+        return ["killed" if code else "survived", chosen.failed]
 
+    temporary = _temporary()
+    return _verdict(run, limits)
+
+
+def _serve(asked: Connection, mine: Connection, files: Sequence[Path]) -> None:
+    mine.close()  # so that the end of whoever asks is noticed
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with Path(os.devnull).open("w", encoding="utf-8") as nothing:
+        os.dup2(nothing.fileno(), 1)
+    pytest.main([*QUIET, _temporary(), *map(str, files)], plugins=[_Serving(asked)])
+
+
+def _temporary() -> str:
+    """Say where files of tests go, one trial after the other."""
+    folder = KEPT / "temporary"
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"--basetemp={folder / str(os.getpid())}"
+
+
+class _Serving:
+    """A plugin of pytest: when all tests are collected, mutants are tried out instead."""
+
+    def __init__(self, asked: Connection) -> None:
+        self._asked = asked
+
+    def pytest_collection(self) -> None:
+        use_plain_examples()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        loaded = Loaded(PACKAGE)
+        gc.freeze()
+        try:
+            while True:
+                mutant, limits = self._asked.recv()
+                self._asked.send(_patched(mutant, limits, items, loaded))
+        except EOFError:
+            return True
+
+
+def _patched(
+    mutant: Mutant | None, limits: Limits, items: Mapping[str, pytest.Item], loaded: Loaded
+) -> Verdict:
+    """Run tests with the mutant in loaded functions; "elsewhere" if it cannot be put there."""
+
+    def run(tell: Callable[[str], None]) -> Any:
+        if mutant is not None and not loaded.patch(path_of(mutant.module), mutant.source):
+            return ["elsewhere", ""]
+        chosen = [items[name] for name in limits if name in items]
+        for item, after in zip(chosen, [*chosen[1:], None], strict=True):
+            tell(item.nodeid)
+            end_after(limits[item.nodeid])
+            if _fails(item, after):
+                return ["killed", item.nodeid]
+        return ["survived", ""]
+
+    return _verdict(run, limits)
+
+
+def _fails(item: pytest.Item, after: pytest.Item | None) -> bool:
+    failed: list[str] = []
+    watching = _Reports(failed.append)
+    item.config.pluginmanager.register(watching)
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+    item.config.pluginmanager.unregister(watching)
+    return bool(failed)
+
+
+class _Reports:
+    """A plugin of pytest: tells which tests failed."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._tell(report.nodeid)
+
+
+def _verdict(run: Callable[[Callable[[str], None]], Any], limits: Limits) -> Verdict:
     started = time.monotonic()
+    whole, longest = sum(limits.values()), max(limits.values())
     for _ in range(5):
-        heard = in_a_fork(run, seconds=_LOADING + sum(limits.values()), loading=_LOADING)
+        heard = in_a_fork(
+            run, seconds=_LOADING + whole, first=_LOADING, silent=_LOADING + 4 * longest
+        )
         if not heard.paused:
             break
     took = round(time.monotonic() - started, 2)
     if heard.said is None:
         return Verdict("timeout" if heard.too_long else "killed", heard.last, took)
-    code, failed = heard.said
-    return Verdict("survived" if code == 0 else "killed", failed, took)
-
-
-def in_a_fork(
-    run: Callable[[Callable[[str], None]], Any], *, seconds: float, loading: float | None = None
-) -> Heard:
-    """Return what a function returns, and what it told, in a process of its own."""
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        # What is open belongs to the parent: a lock must not outlive it.
-        os.closerange(3, writing)
-        os.closerange(writing + 1, 1024)
-        _limit(seconds, loading or seconds)
-        _say(writing, run)
-    os.close(writing)
-    try:
-        # A process that waits uses no CPU.
-        lines, in_time, paused = _listen(reading, ticks=8 * (int(seconds) + 1))
-        status = _end_of(child) if in_time else None
-    finally:
-        os.close(reading)
-        _end_group(child)
-    if status is None:
-        status = os.waitpid(child, 0)[1]
-    told = [line["told"] for line in lines if "told" in line]
-    said = next((line["said"] for line in lines if "said" in line), None)
-    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    over = ended in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL)
-    return Heard(said, told[-1] if told else "", said is None and over, paused)
-
-
-def _listen(reading: int, *, ticks: int) -> tuple[list[dict[str, Any]], bool, bool]:
-    """Return lines until the last, whether it came in time, and whether all was paused."""
-    came, paused = b"", False
-    while ticks > 0:
-        before = time.monotonic()
-        ready, _, _ = select.select([reading], [], [], _TICK)
-        paused |= time.monotonic() - before > _TICK + _PAUSE
-        part = os.read(reading, 1 << 16) if ready else None
-        ticks -= part is None
-        came += part or b""
-        if part == b"" or (b'{"said"' in came and came.endswith(b"\n")):
-            break
-    whole = came[: came.rfind(b"\n") + 1].decode()
-    return [json.loads(line) for line in whole.splitlines()], ticks > 0, paused
-
-
-def _end_of(child: int) -> int | None:
-    """Return how a process ended that is about to."""
-    for _ in range(50):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return status
-        time.sleep(0.01)
-    return None
-
-
-def _limit(seconds: float, loading: float) -> None:
-    os.setpgid(0, 0)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    whole = int(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 2))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _end_after(loading)
-
-
-def _end_after(seconds: float) -> None:
-    """End this process after so many seconds of CPU time, unless it is asked again."""
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def _say(writing: int, run: Callable[[Callable[[str], None]], Any]) -> None:
-    """Write what the function returns, and end without a look back."""
-
-    def write(line: dict[str, Any]) -> None:
-        rest = (json.dumps(line) + "\n").encode()
-        while rest:
-            rest = rest[os.write(writing, rest) :]
-
-    with Path(os.devnull).open("r+b") as nothing:
-        for stream in (0, 1, 2):
-            os.dup2(nothing.fileno(), stream)
-    try:
-        said = run(lambda text: write({"told": text}))
-    except BaseException as error:
-        said = [-1, type(error).__name__]
-    write({"said": said})
-    os._exit(0)
-
-
-def _end_group(child: int) -> None:
-    """End what tests of the child may have started and left."""
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+    outcome, by = heard.said
+    return Verdict(outcome, by, took)
 
 
 def _replace(path: Path, source: str) -> None:
@@ -247,7 +273,7 @@ def _replace(path: Path, source: str) -> None:
 class _Chosen:
     """A plugin of pytest: only these tests, in this order; no search for smaller examples."""
 
-    def __init__(self, limits: Mapping[str, float], tell: Callable[[str], None]) -> None:
+    def __init__(self, limits: Limits, tell: Callable[[str], None]) -> None:
         self._limits, self._tell = limits, tell
         self._order = {test: place for place, test in enumerate(limits)}
         self.failed = ""
@@ -264,7 +290,7 @@ class _Chosen:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._tell(nodeid)
-        _end_after(self._limits[nodeid])
+        end_after(self._limits[nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.failed:

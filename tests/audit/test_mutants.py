@@ -35,9 +35,13 @@ def test_every_reason_is_on_the_page():
     assert all(each["reason"] in page for each in survivors())
 
 
-def standing():
-    path = ROOT / "audits" / "mutation" / "standing.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def tried():
+    files = sorted((ROOT / "audits" / "mutation" / "tried").glob("*.toml"))
+    return tomllib.loads("\n".join(path.read_text(encoding="utf-8") for path in files))
+
+
+def keys(module):
+    return [key for each in ("killed", "timeout", "survived") for key in module[each].split()]
 
 
 def test_every_module_of_the_four_rooms_stands_in_the_record():
@@ -48,27 +52,31 @@ def test_every_module_of_the_four_rooms_stands_in_the_record():
         for path in (package / room).rglob("*.py")
         if path.name != "__init__.py"
     }
-    assert set(standing()) == found
+    assert set(tried()) == found
 
 
-def test_mutants_that_were_tried_were_killed_ran_out_of_time_or_survived():
-    for each in standing().values():
-        assert each["killed"] + each["timeouts"] + each["survived"] == each["tried"]
-        assert each["tried"] <= each["mutants"]
+def test_no_mutant_has_two_fates():
+    found = [key for module in tried().values() for key in keys(module)]
+    assert len(set(found)) == len(found)
+
+
+def test_no_more_mutants_were_tried_than_there_are():
+    assert all(len(keys(module)) <= module["mutants"] for module in tried().values())
 
 
 def test_no_module_has_more_known_survivors_than_survived():
     names = [name for each in survivors() for name in each["mutants"]]
     known = Counter(name.split(" | ")[0].split(" ")[0].split(":")[0] for name in names)
-    survived = {module: each["survived"] for module, each in standing().items()}
+    survived = {module: len(each["survived"].split()) for module, each in tried().items()}
     assert {module for module in known if known[module] > survived.get(module, 0)} == set()
 
 
 def test_the_page_has_the_numbers_of_the_record():
     page = (ROOT / "docs" / "mutation.md").read_text(encoding="utf-8")
-    for module, each in standing().items():
-        numbers = (each[key] for key in ("mutants", "tried", "killed", "timeouts"))
-        assert f"| `{module}` | {' | '.join(f'{number:,}' for number in numbers)} |" in page
+    for name, module in tried().items():
+        counts = (len(module[each].split()) for each in ("killed", "timeout"))
+        numbers = (module["mutants"], len(keys(module)), *counts)
+        assert f"| `{name}` | {' | '.join(f'{number:,}' for number in numbers)} |" in page
 
 
 @pytest.fixture
@@ -111,3 +119,101 @@ def test_mutants_keep_their_names_when_lines_are_moved(mutants, tmp_path, monkey
         names.append([each.name for each in mutants.mutants_of("shown")])
     assert names[0] == names[1]
     assert len(set(names[0])) == len(names[0])
+
+
+def test_what_became_of_a_mutant_stands_until_its_function_changes(mutants, tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "PACKAGE", tmp_path)
+    keys = []
+    for first, second in (("a", "b"), ("a", "2 * b"), ("3 * a", "2 * b")):
+        text = (
+            f"def f(a):\n    return {first} + 1\n\ndef g(b):\n    c = b\n    return {second} + c\n"
+        )
+        (tmp_path / "shown.py").write_text(text, encoding="utf-8")
+        found = mutants.mutants_of("shown")
+        keys.append([{each.key for each in found if each.place == place} for place in "fg"])
+    assert keys[0][0] == keys[1][0] != keys[2][0]
+    assert keys[0][1].isdisjoint(keys[1][1])
+    assert keys[1][1] == keys[2][1]
+
+
+@pytest.fixture
+def shown(tmp_path, monkeypatch):
+    """A module with functions of many kinds, loaded from a file."""
+    monkeypatch.setattr(sys, "path", [str(ROOT), str(tmp_path), *sys.path])
+    (tmp_path / "shown_to_be_patched.py").write_text(_SHOWN, encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "shown_to_be_patched", raising=False)
+    import shown_to_be_patched
+
+    return shown_to_be_patched
+
+
+_SHOWN = """
+from functools import cached_property, lru_cache
+
+def plain(x):
+    return x + 1
+
+@lru_cache
+def remembered(x):
+    return x + 2
+
+def outer(y):
+    def inner(x):
+        return x + y + 3
+    return inner
+
+made = outer(0)
+
+class Kind:
+    def method(self, x):
+        return x + 4
+    @property
+    def owned(self):
+        return 0 + 5
+    @cached_property
+    def kept(self):
+        return 0 + 6
+    @staticmethod
+    def static(x):
+        return [x + 7 for _ in range(1)][0]
+
+CONSTANT = 0 + 8
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "call"),
+    [
+        (1, lambda module: module.plain(0)),
+        (2, lambda module: module.remembered(0)),
+        (3, lambda module: module.outer(0)(0)),
+        (3, lambda module: module.made(0)),
+        (4, lambda module: module.Kind().method(0)),
+        (5, lambda module: module.Kind().owned),
+        (6, lambda module: module.Kind().kept),
+        (7, lambda module: module.Kind.static(0)),
+    ],
+)
+def test_a_patch_is_run_by_functions_that_are_loaded(shown, number, call):
+    from audits.mutation.patch import Loaded
+
+    path = Path(shown.__file__)
+    loaded = Loaded(path.parent)
+    assert call(shown) == number
+    assert loaded.patch(path, _SHOWN.replace(f"+ {number}", f"+ 1{number}"))
+    assert call(shown) == 10 + number
+
+
+def test_a_patch_keeps_other_functions_where_lines_are_moved(shown):
+    from audits.mutation.patch import Loaded
+
+    path = Path(shown.__file__)
+    assert Loaded(path.parent).patch(path, _SHOWN.replace("return x + 1", "pass\n\n    return x"))
+    assert (shown.plain(0), shown.remembered(0), shown.Kind().method(0)) == (0, 2, 4)
+
+
+def test_a_constant_cannot_be_patched(shown):
+    from audits.mutation.patch import Loaded
+
+    path = Path(shown.__file__)
+    assert not Loaded(path.parent).patch(path, _SHOWN.replace("0 + 8", "0 + 9"))

@@ -1,5 +1,8 @@
 """Cells to bins: the same bins either way."""
 
+from types import SimpleNamespace
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,6 +91,34 @@ def test_one_upper_bound_alone_is_kept(way):
     with way():
         Binning(RULER, **facts).find(np.full((1, 3), 50.0), np.empty(3), out)
     assert out[:, 0].tolist() == RULER.index(np.array([50.0, 12.0, 50.0])).tolist()
+
+
+@WAYS
+def test_one_lower_bound_alone_is_kept(way):
+    facts = OPEN | {"lower": np.array([-np.inf, -12, -np.inf])}
+    out = np.empty((3, 1), dtype=np.int32)
+    with way():
+        Binning(RULER, **facts).find(np.full((1, 3), -50.0), np.empty(3), out)
+    assert out[:, 0].tolist() == RULER.index(np.array([-50.0, -12.0, -50.0])).tolist()
+
+
+def in_python(rows, out):
+    """Find bins by the loop as it is written: Python refuses places that are not there."""
+    plain = SimpleNamespace(types=numba.types, njit=lambda *_, **__: lambda function: function)
+    facts = LOWER, UPPER, RULER.origin, RULER.first_keys, RULER.bits, RULER.half
+    return binning._write(plain)(rows, *facts, out)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 9])
+def test_the_loop_has_room_for_any_number_of_rows_and_columns(n_rows):
+    rows = np.random.default_rng(0).normal(size=(n_rows, 3))
+    out = np.full((3, n_rows), -1, dtype=np.int32)
+    assert in_python(rows, out)
+    assert np.array_equal(out, one_by_one(rows))
+
+
+def test_without_rows_the_loop_touches_no_memory():
+    assert in_python(np.empty((0, 3)), np.empty((3, 0), dtype=np.int32))
 
 
 @pytest.mark.claim("P8")

@@ -9,7 +9,8 @@ import numba
 import numpy as np
 import pytest
 
-from dpcov.exact.compiled import Loop, compile_loop, suits
+from dpcov.exact import compiled
+from dpcov.exact.compiled import Loop, compile_loop, reads, suits
 
 
 def written(_):
@@ -24,6 +25,14 @@ def test_a_loop_comes_once_there_was_work_enough():
 def test_a_loop_is_compiled_once():
     times = []
     loop = Loop(lambda _: times.append(1) or len, 1)
+    for _ in range(3):
+        loop.after(5)
+    assert times == [1]
+
+
+def test_a_loop_is_compiled_once_by_work_that_is_just_enough():
+    times = []
+    loop = Loop(lambda _: times.append(1) or len, 5)
     for _ in range(3):
         loop.after(5)
     assert times == [1]
@@ -76,6 +85,28 @@ def test_a_process_that_is_forked_while_a_thread_compiles_goes_on_without(compil
         assert fork_and_ask(None)
 
 
+@pytest.fixture
+def own_compiler(monkeypatch):
+    """Let this test have a compiler that nobody used before."""
+    compiler = compiled._Compiler()
+    monkeypatch.setattr(compiled, "_compiler", lambda: compiler)
+    return compiler
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_a_process_knows_that_it_was_forked_from_a_compiler_at_work(own_compiler):
+    own_compiler.at_work.append(written)
+    assert _answer_of_a_child(lambda: compile_loop(written) is None)
+    assert compile_loop(written) is len
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.usefixtures("own_compiler")
+def test_a_process_that_is_forked_after_a_loop_was_compiled_may_compile():
+    assert compile_loop(written) is len
+    assert _answer_of_a_child(lambda: compile_loop(written) is len)
+
+
 def _answer_of_a_child(ask):
     child = os.fork()
     if child == 0:
@@ -91,6 +122,11 @@ def test_without_numba_there_is_no_loop(monkeypatch):
 def test_a_numba_that_may_not_compile_is_left_alone(monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert compile_loop(written) is None
+
+
+def test_a_numba_without_that_switch_compiles(monkeypatch):
+    monkeypatch.delattr(numba.config, "DISABLE_JIT")
+    assert compile_loop(written) is len
 
 
 def test_a_numba_that_fails_is_left_alone():
@@ -114,3 +150,9 @@ def test_a_numba_that_fails_is_left_alone():
 )
 def test_loops_take_dense_floats_of_this_machine_alone(cells, expected):
     assert suits(cells) is expected
+
+
+def test_a_loop_reads_an_array_that_nobody_may_write():
+    cells = np.ones((3, 4))
+    cells.flags.writeable = False
+    assert numba.typeof(cells) == reads(numba, "float64", 2, "C")

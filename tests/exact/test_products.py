@@ -92,6 +92,15 @@ def test_a_wrong_entry_is_caught_on_any_thread(monkeypatch, row):
 
 
 @pytest.mark.claim("P7")
+def test_without_threads_the_sums_of_many_slices_are_those_of_integers(monkeypatch):
+    monkeypatch.setattr(products, "_CHUNK_BYTES", 1)  # 16 rows at a time
+    block, sums = whole_rows(40), Triangle.zeros(40, np.int64)
+    alone = CheckedProducts(sums, np.float64)
+    alone.add(block.astype(float), alone.image(block))
+    assert (sums.full() == block.T @ block).all()
+
+
+@pytest.mark.claim("P7")
 def test_errors_that_cancel_in_a_row_for_one_probe_do_not_for_another(monkeypatch):
     # A probe of ones, or one that is known, would miss an entry moved to its neighbor.
     exact = products._multiply

@@ -186,6 +186,57 @@ def test_a_prefix_that_leaves_k_open_is_settled_by_further_bits():
         assert len(settled) == 1
 
 
+class GivenSpareWords:
+    """A stream whose spare words are given."""
+
+    def __init__(self, *words):
+        self._words = list(words)
+
+    def spare_word(self):
+        return self._words.pop(0)
+
+
+@pytest.mark.claim("P4")
+@pytest.mark.parametrize("further", [0, 1, 2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("bits", [0, 1, 6, 2**16 - 1])
+def test_further_bits_leave_those_that_are_known_as_they_are(bits, further):
+    number = module._LazyUniform(bits, 16)
+    number.refine(GivenSpareWords(further))
+    assert number.low == Fraction(bits, 2**16) + Fraction(further, 2**80)
+    assert number.high - number.low == Fraction(1, 2**80)
+
+
+@pytest.mark.claim("P4")
+def test_an_open_prefix_and_its_further_bits_choose_k_by_its_exact_distribution():
+    with mpmath.workdps(60):
+        weights = [mpmath.exp(-mpmath.mpf(k * k) / 2) for k in range(20)]
+        cdf = [mpmath.fsum(weights[: k + 1]) / mpmath.fsum(weights) for k in range(20)]
+        for prefix in np.flatnonzero(module._k_by_prefix() == module._UNSETTLED).tolist():
+            for further in range(2**60, 2**64, 2**60):
+                v = (prefix + mpmath.mpf(further) / 2**64) / 2**16
+                k = sum(1 for value in cdf if value <= v)
+                stream = GivenSpareWords(further)
+                # With u = x = 0 any k is accepted.
+                assert module._settle(word(0, prefix, 0), 0, 1000, stream) == 1000 * k
+
+
+@pytest.mark.claim("P4")
+@pytest.mark.parametrize("accepted", [False, True])
+@pytest.mark.parametrize("offset", ["3e-42", "1e-41", "2e-41"])
+def test_digits_decide_no_acceptance_that_their_last_ones_hide(accepted, offset):
+    """The last bits of x decide, where u is nearer to the boundary than 41 digits can tell."""
+    second, k = 2**63 + 12345, 1
+    with mpmath.workdps(80):
+        x = mpmath.mpf(second + (0 if accepted else 1)) / 2**64
+        end = mpmath.exp(-x * (2 * k + x) / 2)
+        u = end - mpmath.mpf(offset) if accepted else end + mpmath.mpf(offset)
+        bits = int(mpmath.floor(u * 2**200))
+    # Further bits keep x at the end at which acceptance was as near.
+    stream = GivenSpareWords(*[0 if accepted else 2**64 - 1] * 20)
+    numbers = module._LazyUniform(bits, 200), module._LazyUniform(second, 64)
+    assert module._settle_acceptance(*numbers, k, stream) == accepted
+
+
 def test_noise_beyond_64_bits_wraps_like_the_sum_it_is_added_to():
     for value in (2**63, -(2**63) - 1, 2**70 + 5, -7, 2**63 - 1):
         assert -(2**63) <= module._wrap(value) < 2**63

@@ -1,6 +1,7 @@
 """Rulers: public bins of floats."""
 
 import math
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -79,6 +80,54 @@ def test_the_outermost_bin_is_as_wide_as_its_neighbor():
     assert RULER.width(last) == RULER.width(last - 1) == 2.0**29
 
 
+def test_bins_are_as_far_from_the_origin_as_the_values():
+    ruler = Ruler(np.array([1e6, -3.0]), np.array([12, 12]), 10)
+    values = np.array([1e6 + 5, -4.0])
+    places = ruler.index(values)
+    assert ruler.nearest(places).tolist() == values.tolist()
+    low, high = ruler.ends(places)
+    assert low.tolist() == [1e6 + 5, -4.0 - 2.0**-10]
+    assert high.tolist() == [1e6 + 5 + 2.0**-8, -4.0]
+    columns = np.array([1])
+    assert ruler.nearest(places[1:], columns).tolist() == [-4.0]
+    assert [end.tolist() for end in ruler.ends(places[1:], columns)] == [[-4.0 - 2.0**-10], [-4.0]]
+
+
+def test_the_bins_beside_zero_end_where_that_of_zero_begins():
+    smallest, half = 2.0 ** (40 - OCTAVES), RULER.half
+    assert ends(half) == (-smallest, smallest)
+    assert ends(half + 1) == (smallest, smallest * (1 + 2.0**-10))
+    assert ends(half - 1) == (-smallest * (1 + 2.0**-10), -smallest)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 19, 20])
+def test_bins_may_have_any_number_of_bits_from_0_to_20(bits):
+    ruler = Ruler(np.zeros(1), np.array([40]), bits)
+    for value in (1.0, 1.5, 2.0, 3.0, 2.0**39, 2.0**-39):
+        place = index(value, ruler)
+        low, high = ends(place, ruler)
+        assert low <= value < high == low + float(ruler.width(np.array([place]))[0])
+        # The bins of a sign are those of the other, mirrored.
+        assert index(-value, ruler) == 2 * ruler.half - place
+        assert ends(2 * ruler.half - place, ruler) == (-high, -low)
+    assert index(2.0**40, ruler) == ruler.n_bins - 1
+    assert index(-(2.0**40), ruler) == 0
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_ruler_may_end_as_far_out_as_learned_ones_do(sign):
+    """Learned centers have rulers down to 2^-900: a refusal would come after noise was drawn."""
+    ruler = Ruler(np.zeros(2), np.array([40, sign * 900]), 10)
+    assert ruler.index(np.full(2, np.ldexp(1.0, sign * 900)))[1] == ruler.n_bins - 1
+    with pytest.raises(ParameterError, match="within the floats"):
+        Ruler(np.zeros(2), np.array([40, sign * 901]), 10)
+
+
+def test_a_ruler_that_was_checked_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        RULER.bits = 21
+
+
 def test_many_columns_have_coarser_bins():
     for n_columns in (1, 200, 1000, 10_000):
         ruler = Ruler(np.zeros(n_columns), np.full(n_columns, 40), ruler_bits(n_columns))
@@ -94,6 +143,8 @@ def test_many_columns_have_coarser_bins():
         {"top": np.array([2000])},
         {"bits": 21},
         {"origin": np.zeros(2)},
+        {"origin": np.array([0.0, np.inf]), "top": np.array([40, 40])},
+        {"origin": np.zeros(2), "top": np.array([40, -2000])},
     ],
 )
 def test_impossible_rulers_are_refused(bad):

@@ -73,6 +73,19 @@ def test_other_layouts_types_and_borrowed_rows_are_read_alike(way):
         assert np.array_equal(scaled(other, way)[1], expected)
 
 
+@pytest.mark.parametrize("n_columns", [1, 399, 401, 799, 800, 801, 2000])
+def test_rows_of_any_width_are_scaled_alike(n_columns):
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(5, n_columns))
+    facts = {"lower": -generator.random(n_columns), "upper": generator.random(n_columns)}
+    facts |= {"center": generator.normal(size=n_columns), "scale": 1 + generator.random(n_columns)}
+    out = np.empty(rows.shape)
+    with none_compiled():
+        assert Scaling(**facts).write(rows, out)
+    limited = np.clip(rows, facts["lower"], facts["upper"])
+    assert (out == (limited - facts["center"]) / facts["scale"]).all()
+
+
 @pytest.mark.parametrize("way", [none_compiled, all_compiled])
 def test_facts_may_lie_apart_and_be_of_any_type(way):
     numbers = {"lower": -1, "upper": 1, "center": 0, "scale": 2}

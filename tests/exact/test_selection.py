@@ -302,6 +302,32 @@ def test_low_scores_are_left_out_only_if_all_of_them_weigh_little(many):
 
 
 @pytest.mark.claim("P11")
+@pytest.mark.parametrize("digits", [40, 60])
+@pytest.mark.parametrize("many", [1, 16_000, 48_500, 131_000, 131_900, 358_000])
+def test_many_digits_leave_out_only_what_all_together_weighs_little(digits, many):
+    scale, left, bits = 1000.0, np.array([many, 1]), 400
+    bound = math.floor(digits * math.log(10) + math.log(many + 1))
+    for depth in range(bound - 12, bound + 4):
+        values = np.array([0, 1000 * depth + 1])
+        with mpmath.workdps(30):
+            weight = many * mpmath.exp(-mpmath.mpf(int(values[1])) / 1000)
+            word = int(weight / (1 + weight) * 3 / 4 * 2**bits)
+        assert selection._find(word, bits, digits, values, left, scale) in (None, 0)
+
+
+@pytest.mark.claim("P11")
+def test_what_low_scores_may_hide_decides_nothing_at_either_end_of_a_class():
+    # Weights of 3.4e-4 and 1, and one that is left out: with 4 digits it may weigh up to 1e-4.
+    values, left = np.array([0, 10**6, 10**6 + 8]), np.array([1, 1, 1])
+    boundary = math.exp(-8) / (1 + math.exp(-8))
+    for offset in (0.5e-4, -0.5e-4, 0.1e-4, -0.1e-4):
+        word = round((boundary + offset) * 2**64)
+        assert selection._find(word, 64, 4, values, left, 1.0) in (None, 2 if offset > 0 else 1)
+    assert selection._find(round(boundary * 0.5 * 2**64), 64, 4, values, left, 1.0) == 1
+    assert selection._find(round(boundary * 2.0 * 2**64), 64, 4, values, left, 1.0) == 2
+
+
+@pytest.mark.claim("P11")
 def test_few_bits_do_not_decide_what_they_cannot_know():
     values, left = np.array([0, 20]), np.array([485_165_195, 1])
     assert selection._find(0, 1, 40, values, left, 1.0) is None  # [0, 1/2) holds the boundary

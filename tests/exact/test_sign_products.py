@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import InexactArithmeticError
-from dpcov.exact import population, sign_products, triangle
+from dpcov.exact import population, products, sign_products, triangle
 from dpcov.exact.sign_products import SignProducts, pack_rows
 from dpcov.exact.triangle import Triangle
 from wiring.planting import plant
@@ -31,10 +31,10 @@ def add_up(blocks, n_columns, worth=0, threads=2):
     sums = Triangle.zeros(n_columns, np.int32)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(threads) as pool:
         patch.setattr(sign_products, "_WORTH_COMPILING", worth)
-        products = SignProducts(sums, pool)
+        signs = SignProducts(sums, pool)
         for block in blocks:
-            products.add(block, products.image(block))
-        products.finish()
+            signs.add(block, signs.image(block))
+        signs.finish()
     return sums
 
 
@@ -72,6 +72,16 @@ def test_columns_with_zeros_may_stand_among_others():
 def test_so_they_do_in_pieces_of_the_usual_size(zeros, n_rows, n_columns):
     signs = random_signs(0, n_rows, n_columns, zeros)
     assert add_up([signs], n_columns) == add_up([signs], n_columns, worth=np.inf)
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("n_bytes", [255, 256, 257, 511, 513, 1023, 1024, 1025])
+def test_the_last_rows_count_wherever_a_word_or_a_batch_ends(n_bytes):
+    signs = np.ones((8 * n_bytes, 2), dtype=np.int8)
+    signs[-8:, 0] = -1
+    sums = add_up([signs], 2)
+    assert sums.row(0).tolist() == [8 * n_bytes, 8 * n_bytes - 16]
+    assert sums.row(1).tolist() == [8 * n_bytes]
 
 
 def test_rows_without_zeros_may_follow_rows_with_some():
@@ -127,6 +137,24 @@ def test_a_single_wrong_count_is_caught(monkeypatch):
     monkeypatch.setattr(sign_products, "counting", lambda: off_by_two)
     with pytest.raises(InexactArithmeticError, match="do not agree with the check"):
         add_up([random_signs(0, 50, 20, 0.1)], 20)
+
+
+@pytest.mark.claim("P10")
+@pytest.mark.parametrize("row", [0, 20, 39])
+def test_a_wrong_count_is_caught_in_whichever_rows_it_is(monkeypatch, row):
+    """Sums are compared in slices of their rows: one that does not agree is enough."""
+    exact = population.counting()
+
+    def off_by_two(*facts):
+        exact(*facts)
+        facts[-1][row, 39] += 2
+
+    monkeypatch.setattr(products, "_CHUNK_BYTES", 16 * 8 * 40)
+    signs = random_signs(0, 50, 40, 0.1)
+    assert add_up([signs], 40) == add_up([signs], 40, worth=np.inf)
+    monkeypatch.setattr(sign_products, "counting", lambda: off_by_two)
+    with pytest.raises(InexactArithmeticError, match="do not agree with the check"):
+        add_up([signs], 40)
 
 
 def test_small_tables_do_not_ask_for_the_kernel(monkeypatch):

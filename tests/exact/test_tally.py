@@ -33,6 +33,15 @@ def test_an_index_outside_is_refused(way, index):
         add_tally(np.array([1, index], dtype=np.int32), counts)
 
 
+@WAYS
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_nothing_is_written_beyond_the_counts(way, kind):
+    beyond = np.zeros(8, dtype=kind)
+    with way(), pytest.raises(IndexError):
+        add_tally(np.array([1, 6], dtype=np.int32), beyond[:5])
+    assert not beyond[5:].any()
+
+
 def test_the_loop_is_compiled_when_indices_are_expected(monkeypatch):
     loop = Loop(tally._write, 100)
     monkeypatch.setattr(tally, "_loop", lambda: loop)

@@ -1,7 +1,10 @@
 """How many threads the products use."""
 
+import os
+
 import numpy as np
 import pytest
+import threadpoolctl
 from threadpoolctl import threadpool_limits
 
 from dpcov.exact import threads
@@ -44,3 +47,66 @@ def test_a_limit_from_outside_holds_inside(add_up, monkeypatch):
     with threadpool_limits(1):
         add_up()
     assert set(asked) - {None} == {1}
+
+
+def test_cores_are_those_that_this_process_may_use(monkeypatch):
+    cores = {0: {1, 4, 7}}
+    monkeypatch.setattr(os, "sched_getaffinity", cores.__getitem__, raising=False)
+    assert usable_cores() == 3
+
+
+@pytest.mark.parametrize(("count", "expected"), [(5, 5), (1, 1), (None, 1)])
+def test_where_a_process_may_use_all_cores_they_are_counted(count, expected, monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: count)
+    assert usable_cores() == expected
+
+
+class Remembers:
+    """A controller of BLAS that writes down what is asked of it."""
+
+    def __init__(self, asked):
+        self._asked = asked
+
+    def limit(self, *, limits, user_api):
+        assert user_api == "blas"
+        self._asked.append("remember" if limits is None else "limit")
+        return self
+
+    def restore_original_limits(self):
+        self._asked.append("put back")
+
+
+def test_the_last_of_several_blocks_puts_back_what_the_first_found(monkeypatch):
+    asked = []
+    monkeypatch.setattr(threads, "_controller", lambda: Remembers(asked))
+    monkeypatch.setattr(threads, "_give_up_control", lambda: asked.append("give up control"))
+    overlap = threads._Overlap()
+    for _ in range(2):
+        overlap.__enter__()
+        assert asked == ["remember"]
+        overlap.__enter__()
+        overlap.__enter__()
+        overlap.__exit__()
+        overlap.__exit__()
+        assert asked == ["remember"]
+        overlap.__exit__()
+        assert asked == ["remember", "give up control", "put back", "give up control"]
+        asked.clear()
+
+
+def test_control_of_blas_is_given_up_whichever_thread_has_it(monkeypatch):
+    asked = []
+
+    class Newer:
+        @staticmethod
+        def clear_controlling_thread(*, force):
+            asked.append(force)
+
+    monkeypatch.setattr(threadpoolctl, "OpenBLASController", Newer, raising=False)
+    threads._give_up_control()
+    assert asked == [True]
+    monkeypatch.setattr(threadpoolctl, "OpenBLASController", object)
+    threads._give_up_control()
+    monkeypatch.delattr(threadpoolctl, "OpenBLASController")
+    threads._give_up_control()

@@ -1,6 +1,7 @@
 """The triangle holds a symmetric matrix, whatever its panels."""
 
 import pickle
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -88,6 +89,23 @@ def test_triangles_are_added_and_compared(size, most):
         total + 1
 
 
+@given(st.integers(2, 12), st.sampled_from([1, 7, 40, 900]), st.integers(0, 2**12 - 1))
+def test_a_smaller_triangle_is_added_where_its_rows_belong(size, most, chosen):
+    places = np.array([place for place in range(size) if chosen >> place & 1] or [size - 1])
+    whole, part = matrix(size), matrix(len(places), seed=1)
+    result = filled(whole, most)
+    result.add_at(filled(part, most), places)
+    whole[np.ix_(places, places)] += part
+    assert result == filled(whole, most)
+
+
+@pytest.mark.parametrize("most", [10, 100])
+def test_the_whole_matrix_cannot_be_written_to(most):
+    result = filled(matrix(5), most)
+    with pytest.raises(ValueError, match="read-only"):
+        result.full()[0, 0] = 1
+
+
 def test_it_refuses_to_be_stored_printed_or_changed():
     result = filled(matrix(5))
     result.freeze()
@@ -102,3 +120,15 @@ def test_it_refuses_to_be_stored_printed_or_changed():
             entry[0] = 1
     with pytest.raises(TypeError):
         hash(result)
+
+
+def test_it_travels_between_processes_and_arrives_as_frozen_as_it_was():
+    sent = filled(matrix(9))
+    sent.freeze()
+    arrived = pickle.loads(ForkingPickler.dumps(sent))
+    assert arrived == sent
+    for _, panel in arrived.panels():
+        with pytest.raises(ValueError, match="read-only"):
+            panel[0, 0] = 1
+    with pytest.raises(SensitiveDataError, match="Triangle has no noise"):
+        pickle.dumps(arrived)

@@ -1,6 +1,7 @@
 """The dense mechanism: what is learned before the moments, and in which units it comes back."""
 
 import warnings
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,16 @@ import dpcov
 from dpcov import Column, Columns
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, ParameterError, SaturationWarning
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import dense, strongest_pairs
 from dpcov.mechanisms.budget import split
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.learning import learn as learning
 from dpcov.privacy import ApproxDP, events_delta
-from dpcov.releases.learned import Known
+from dpcov.releases.learned import Known, tails_are_blurred
 from dpcov.sensitive.engines import threaded
+from dpcov.sensitive.engines.serial import SerialEngine
+from dpcov.sensitive.tables import open_table
 from exact.loops import all_compiled, none_compiled
 
 LOUD = {"epsilon": 200.0, "delta": 1e-6}
@@ -464,3 +468,58 @@ def test_moments_pay_for_any_row_where_one_without_cells_leaves_traces(
     needed = 25 * 3**2 * moved
     assert needed <= made.diagonal**2 <= needed * (1 + 1e-6)
     assert made.grid.constant**2 == constant
+
+
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize("row_norm", [None, 3.0])
+def test_all_that_will_be_drawn_is_reserved_before_a_row_is_read(row_norm):
+    told = []
+
+    class Watched(SerialEngine):
+        def run(self, name, source, kernel):
+            told.append(name)
+            return super().run(name, source, kernel)
+
+    promise = ApproxDP(1.0, 1e-6, "replace")
+    made = dense.release_dense(
+        open_table(WORK[:300]),
+        DenseOptions(promise, None, row_norm, None, 1, Missing.REFUSE),
+        engine=Watched(),
+        stream=RandomStream.from_seed(1),
+        reserve=told.append,
+    )
+    passes = ["moments"] if row_norm else ["columns", "lengths", "moments"]
+    assert told == [made.events, *passes]
+
+
+@pytest.mark.claim("P28")
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_moments_pay_for_any_row_where_even_one_column_may_have_gaps(n_columns):
+    """Someone's row leaves a trace in one indicator as in many."""
+
+    def noise(complete):
+        facts = [Column(f"x{place}", complete=complete) for place in range(n_columns)]
+        options = {"epsilon": 1, "delta": 1e-6, "row_norm": 3.0, "neighbors": "add-remove"}
+        rows = WORK[:300, :n_columns]
+        return dpcov.release(rows, **options, columns=facts, missing="pairwise").noise_scale
+
+    constant = 1 / 16  # of the squared norm of a row
+    any_row, own_row = 2 * (1 + constant) ** 2, 1 + 2 * constant
+    ratio = noise(complete=False).off_diagonal / noise(complete=True).off_diagonal
+    assert ratio == pytest.approx((any_row / own_row) ** 0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 12])
+def test_narrow_bounds_are_trusted_where_so_many_columns_blur_their_tails(n_columns):
+    promise = ApproxDP(1.0, 1e-6, "replace")
+    options = DenseOptions(promise, None, None, None, 1, Missing.REFUSE)
+    fields = options.fields(n_columns)
+    for n_rows in range(500, 8000, 100):
+        trusts = options.stated(fields, n_rows).trusts_narrow
+        assert trusts == tails_are_blurred(promise, n_rows=n_rows, n_columns=n_columns)
+
+
+def test_options_that_were_checked_together_stay_together():
+    options = DenseOptions(ApproxDP(1.0, 1e-6, "replace"), None, None, None, 1, Missing.REFUSE, 2.0)
+    with pytest.raises(FrozenInstanceError):
+        options.row_norm = 1.0

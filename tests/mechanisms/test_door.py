@@ -1,7 +1,9 @@
 import inspect
 import traceback
 import warnings
+from dataclasses import FrozenInstanceError
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,10 +15,13 @@ import pytest
 import scipy.sparse
 
 import dpcov
+from dpcov import Column, Columns
+from dpcov.columns.fields import Field
 from dpcov.errors import (
     DpcovError,
     InputError,
     LargeEpsilonWarning,
+    LedgerError,
     MissingValueError,
     ParameterError,
     SaturationWarning,
@@ -25,9 +30,10 @@ from dpcov.errors import (
 from dpcov.mechanisms import dense, door
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.mechanisms.second_moment import calibrate_moments
-from dpcov.privacy import ApproxDP, NoPromise
+from dpcov.privacy import ApproxDP, Gaussian, NoPromise, gaussian_scale
 from dpcov.sensitive.tables import MAX_STREAM_ROWS
 from either import release
+from ledger.ledgers import kinds, new
 
 ROWS = np.random.default_rng(0).normal(scale=0.3, size=(200, 3))
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0}
@@ -310,3 +316,135 @@ def test_a_person_has_one_row_or_more_up_to_a_million(stated, message):
     assert door._rows_per_unit(None, None) == 1
     with pytest.raises(ParameterError, match=message):
         door._rows_per_unit("who", stated)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return new(tmp_path / "budget.db")
+
+
+def asked(**options):
+    """Return a request with nothing special about it but what is stated here."""
+    nothing = (
+        "columns", "privacy_unit", "rows_per_unit", "header", "missing_codes", "csv", "engine",
+        "progress", "seed",
+    )  # fmt: skip
+    plain = {"epsilon": 1.0, "delta": 1e-6, "neighbors": "replace", "missing": "refuse"}
+    return door.Request.of(**dict.fromkeys(nothing) | plain | options)
+
+
+@pytest.mark.claim("P41")
+def test_what_is_released_is_told_to_the_ledger_at_once(ledger):
+    made = dpcov.release(ROWS, **BUDGET, ledger=ledger, request_id="spring")
+    assert kinds(ledger)[2:] == ["reservation", "drawing", "release"]
+    assert asked(ledger=ledger).find_finished(dpcov.Release) is None
+    assert dpcov.release(ROWS, **BUDGET, ledger=ledger, request_id="spring") == made
+
+
+@pytest.mark.claim("P41")
+def test_a_failure_gives_its_reservation_back_unless_noise_was_drawn(ledger):
+    event = Gaussian("moments", gaussian_scale(epsilon=1.0, delta=1e-6))
+
+    def fail(*, draws):
+        request = asked(ledger=ledger)
+        with request.charged():
+            request.reserve([event])
+            if draws:
+                request.stream.words(1)
+            raise InputError("The table changed.")
+
+    for draws in (False, True):
+        with pytest.raises(InputError):
+            fail(draws=draws)
+    assert kinds(ledger)[2:] == ["reservation", "return", "reservation", "drawing"]
+
+
+@pytest.mark.claim("P41")
+def test_a_request_id_stands_for_all_that_is_stated(ledger):
+    unit = {"privacy_unit": "who"}
+    requests = [
+        {},
+        {"columns": ["a", "b"]},
+        {"columns": ["a", "c"]},
+        {"columns": {"a": (0, 1), "b": {}}},
+        {"columns": {"a": (0, 2), "b": {}}},
+        {"missing": "center"},
+        {"missing_codes": [-9]},
+        {"weight": "w"},
+        {"rows_per_unit": 2, **unit},
+        {"rows_per_unit": 3, **unit},
+        {"stated": {"row_norm": 1.0}},
+        {"stated": {"row_norm": 2.0}},
+    ]
+    stand_for = [asked(ledger=ledger, **each).charge.fingerprint for each in requests]
+    assert len(set(stand_for)) == len(requests)
+    assert asked(ledger=ledger).charge.fingerprint == stand_for[0]
+
+
+@pytest.mark.claim("P8")
+def test_a_charge_is_for_complete_tables_only_where_others_are_refused(ledger):
+    rules = {"refuse": True, "center": False, "pairwise": False}
+    found = {rule: asked(ledger=ledger, missing=rule).charge.complete for rule in rules}
+    assert found == rules
+
+
+def test_a_finished_release_of_another_kind_is_not_returned(ledger, monkeypatch):
+    pairs = dpcov.release_pairs(ROWS, epsilon=1.0, delta=1e-6, max_pairs=1, seed=1)
+    request = asked(ledger=ledger)
+    monkeypatch.setattr(request.charge, "find_finished", lambda: door._to_bytes(pairs))
+    assert request.find_finished(type(pairs)) == pairs
+    with pytest.raises(LedgerError, match="another kind"):
+        request.find_finished(dpcov.Release)
+
+
+@pytest.mark.claim("P20")
+def test_a_stream_is_read_for_its_units_and_then_for_its_rows():
+    table = pa.table({"who": np.arange(200) // 2, "a": ROWS[:, 0], "b": ROWS[:, 1]})
+    options = BUDGET | {"privacy_unit": "who", "rows_per_unit": 1, "seed": 1}
+    expected = dpcov.release(table, **options)
+    assert expected.n_rows == 100
+    assert dpcov.release(table.to_reader(), **options) == expected
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("passes", [1, 2, 3])
+def test_a_stream_with_units_can_be_read_as_often_as_is_stated(passes):
+    stream = pa.table({"who": np.arange(200) // 2, "a": ROWS[:, 0]}).to_reader()
+    request = asked(privacy_unit="who", rows_per_unit=1)
+    with request.reading(stream, passes=passes) as (source, _):
+        for _ in range(passes):
+            assert sum(map(len, source.blocks(64))) == 100
+
+
+def test_what_is_stated_is_known_of_each_column_of_a_table_in_its_order():
+    facts = Column("b", lower=0, upper=1)
+    source = SimpleNamespace(fields=(Field("c"), Field("b", facts=facts)))
+    knowing = asked(columns={"b": (0, 1), "c": {}}).knowing(source)
+    assert knowing.facts == Columns([Column("c"), facts])
+
+
+def test_where_nothing_is_stated_nothing_is_known_by_the_type_of_a_column():
+    source = SimpleNamespace(fields=(Field("a", facts=Column("a", lower=0, upper=255)),))
+    assert asked().knowing(source).facts is None
+
+
+def test_a_warning_points_to_the_line_that_asked_for_the_release():
+    with pytest.warns() as caught:
+        dpcov.release(ROWS, epsilon=4, delta=0.01, row_norm=1.0)
+    assert [each.category for each in caught] == [LargeEpsilonWarning, WeakPromiseWarning]
+    assert [each.filename for each in caught] == [__file__] * 2
+
+
+def test_a_delta_of_one_over_n_is_not_above_it():
+    request = asked(delta=1 / 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        request.warn_of_weak_promise(200)
+    with pytest.warns(WeakPromiseWarning):
+        request.warn_of_weak_promise(201)
+
+
+def test_a_request_that_was_checked_cannot_be_changed():
+    request = asked()
+    with pytest.raises(FrozenInstanceError):
+        request.promise = ApproxDP(9.0, 1e-6, "replace")

@@ -1,6 +1,7 @@
 """What the strongest pairs will show, compared with numbers that are computed again."""
 
 import math
+from dataclasses import FrozenInstanceError
 
 import pytest
 from scipy import stats
@@ -47,6 +48,12 @@ def test_an_outlook_has_the_noise_of_its_calibration(center):
         for power in (0.5, 0.9)
     ]
     assert [found.shown_half, found.shown_most] == pytest.approx(shown, rel=1e-9)
+
+
+def test_an_outlook_cannot_be_changed():
+    found = pairs_outlook(PROMISE, **FACTS, center="stated")
+    with pytest.raises(FrozenInstanceError):
+        found.shown_half = 0.0
 
 
 def test_centers_that_are_lost_in_noise_weaken_pairs_by_half_at_most():

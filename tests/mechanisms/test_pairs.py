@@ -9,14 +9,22 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpcov
-from dpcov.columns import Units
-from dpcov.errors import InputError, MissingValueError, ParameterError
+from dpcov.columns import Column, Units
+from dpcov.errors import (
+    InputError,
+    LargeEpsilonWarning,
+    MissingValueError,
+    ParameterError,
+    WeakPromiseWarning,
+)
 from dpcov.exact import population, sign_products, triangle
 from dpcov.exact.grid import Grid
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.triangle import Triangle
 from dpcov.mechanisms import pairs as pairs_steps
 from dpcov.mechanisms import pairs_calibration
+from dpcov.mechanisms.door import Request
+from dpcov.mechanisms.options import public_vector
 from dpcov.mechanisms.pairs import _pairs_at, release_co_movement
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.privacy import ApproxDP
@@ -287,8 +295,10 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
         ),
         ({"max_pairs": 3, "center": [0.0, 1.0]}, "center must be a finite number, or one for each"),
         ({"max_pairs": 3, "center": math.nan}, "center must be a finite number"),
+        ({"max_pairs": 3, "center": [0.0] * 19 + [math.nan]}, "center must be a finite number"),
         ({"max_pairs": 3, "center": "mean"}, "center must be one of"),
         ({"max_pairs": 3, "scales": 0.0}, "scales must be positive"),
+        ({"max_pairs": 3, "scales": [1.0] * 19 + [0.0]}, "scales must be positive"),
         ({"max_pairs": 3, "scales": "private"}, "public standard deviations"),
         ({"max_pairs": 3, "cell_bound": 1.0}, "cell_bound needs row_norm"),
         ({"max_pairs": 3, "row_norm": 1.0, "cell_bound": 2.0}, "cell_bound must lie in"),
@@ -311,6 +321,13 @@ def test_impossible_numbers_of_pairs_are_refused(max_pairs):
 def test_options_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         dpcov.release_pairs(correlated(), **BUDGET | options)
+
+
+def test_centers_and_scales_may_be_as_large_and_as_small_as_facts_of_columns():
+    columns = Column("a", center=-1e100, scale=1e-100), Column("b", center=1e100, scale=1e100)
+    centers, scales = ([getattr(each, fact) for each in columns] for fact in ("center", "scale"))
+    assert public_vector("center", centers, 2).tolist() == centers
+    assert public_vector("scales", scales, 2, positive=True).tolist() == scales
 
 
 def test_one_column_has_no_pairs():
@@ -581,6 +598,20 @@ def test_public_variances_are_published_in_the_units_of_the_columns(no_noise):
     assert made.variances.noise_scale == 0
 
 
+def test_public_variances_of_columns_without_units_are_published_as_they_are_stated(no_noise):
+    calibration = calibrate_pairs(
+        promise=PROMISE, n_rows=50, n_columns=3, max_pairs=3, center="stated"
+    )
+    made = release_co_movement(
+        CoMovement.from_blocks([np.zeros((50, 3))], n_columns=3, center=np.zeros(3)),
+        calibration,
+        columns=("a", "b", "c"),
+        stream=RandomStream.from_seed(0),
+        public_variances=np.array([1.0, 4.0, 9.0]),
+    )
+    assert made.variances.values.tolist() == [1.0, 4.0, 9.0]
+
+
 @pytest.mark.claim("P31")
 @pytest.mark.parametrize("sign", [1, -1])
 def test_noisy_mean_signs_are_no_larger_than_signs(sign, monkeypatch):
@@ -595,3 +626,29 @@ def test_noisy_mean_signs_are_no_larger_than_signs(sign, monkeypatch):
     sums = CoMovement.from_blocks([signs], n_columns=50, center=np.zeros(50))
     means = pairs_steps._release_signs(sums, calibration, RandomStream.from_seed(0))
     assert means.values.tolist() == [sign] * 50
+
+
+SMALL = {"table": np.zeros((10, 3)), "max_pairs": 1, "center": 0.0} | BUDGET
+
+
+@pytest.mark.claim("P41")
+def test_the_pairs_that_are_returned_are_recorded_once(monkeypatch):
+    recorded = []
+    monkeypatch.setattr(Request, "record", lambda self, made: recorded.append(made))
+    made = dpcov.release_pairs(**SMALL)
+    assert len(recorded) == 1
+    assert recorded[0] is made
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [({"delta": 0.2}, WeakPromiseWarning), ({"epsilon": 4.0}, LargeEpsilonWarning)],
+)
+def test_pairs_of_a_weak_promise_are_warned_of(options, warning):
+    with pytest.warns(warning):
+        dpcov.release_pairs(**SMALL | options)
+
+
+def test_signs_about_a_stated_center_keep_every_promise():
+    made = dpcov.release_pairs(**SMALL | {"center": "stated", "neighbors": "add-remove"})
+    assert (made.provenance.center, made.n_terms) == ("stated", 10)

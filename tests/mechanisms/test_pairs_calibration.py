@@ -170,6 +170,11 @@ def test_the_number_of_pairs_is_one_that_there_is(max_pairs):
         calibrated(center="stated", n_columns=1, max_pairs=1)
 
 
+def test_a_refusal_says_how_many_pairs_there_are():
+    with pytest.raises(ParameterError, match=r"5 columns have 10 pairs\."):
+        calibrated(center="stated", n_columns=5, max_pairs=11)
+
+
 @pytest.mark.claim("P10")
 @pytest.mark.parametrize("steps", [1, 2, 1000, 2**20])
 def test_sums_of_cells_weigh_at_least_one_step_and_no_more_than_the_bound_on_cells(steps):
@@ -184,3 +189,15 @@ def test_sums_of_cells_weigh_at_least_one_step_and_no_more_than_the_bound_on_cel
 def test_a_bound_on_cells_that_no_release_can_state_is_refused_before_noise(bound):
     with pytest.raises(ParameterError, match="cell_bound must lie in"):
         calibrated(center="stated", row_norm=1e-18, cell_bound=bound)
+
+
+@pytest.mark.claim("P10")
+def test_sums_of_cells_are_released_about_a_center_however_many_columns_there_are():
+    made = calibrated(center="stated", n_columns=10**13, row_norm=1.0, cell_bound=2.0**-20)
+    assert made.squares.weight == 1
+
+
+@pytest.mark.parametrize("norm", [1e-18, 1e18])
+def test_a_bound_on_cells_may_be_as_small_or_as_large_as_that_on_rows(norm):
+    made = calibrated(center="stated", row_norm=norm, cell_bound=norm).squares
+    assert made.cell_bound * made.grid.step == pytest.approx(norm)

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -89,6 +90,14 @@ def test_constant_columns_have_a_finite_center(cells):
         assert np.isfinite(centers_of(cells, sd=sd)).all()
 
 
+@pytest.mark.parametrize("cell", [1e13, -1e13, 1e300, -1e300])
+@pytest.mark.parametrize("bits", [10, 5])
+def test_the_center_of_cells_beyond_the_ruler_is_finite_and_near_its_end(monkeypatch, bits, cell):
+    monkeypatch.setattr(pairs_centers, "ruler_bits", lambda n_columns: bits)
+    center = centers_of(np.full((50, 2), cell)) * np.sign(cell)
+    assert ((center > 2.0**39) & (center < 2.0**41)).all()
+
+
 def test_missing_cells_count_neither_above_nor_below():
     rows = np.random.default_rng(0).normal(size=(6000, 2)) + 5
     rows[::2, 0] = np.nan
@@ -113,6 +122,34 @@ def test_noise_moves_a_center_by_about_what_the_plan_says():
 
 def test_many_columns_are_counted_twice_and_few_once():
     assert (passes(100), passes(1000)) == (1, 2)
+
+
+@pytest.mark.parametrize(("bits", "times"), [(10, 1), (5, 2)])
+def test_cells_are_counted_as_often_as_was_said(monkeypatch, bits, times):
+    run, counted = SerialEngine.run, []
+    monkeypatch.setattr(pairs_centers, "ruler_bits", lambda n_columns: bits)
+    monkeypatch.setattr(
+        SerialEngine, "run", lambda self, *facts: counted.append(facts[0]) or run(self, *facts)
+    )
+    centers_of(np.zeros((10, 3)))
+    assert len(counted) == passes(3) == times
+
+
+def test_no_cell_is_clipped_while_centers_are_sought(monkeypatch):
+    run, kernels = SerialEngine.run, []
+    monkeypatch.setattr(
+        SerialEngine, "run", lambda self, *facts: kernels.append(facts[-1]) or run(self, *facts)
+    )
+    centers_of(np.zeros((10, 3)))
+    cells = np.array([-1.7e308, 0.0, 1.7e308])
+    for kernel in kernels:
+        assert ((kernel.lower < cells) & (cells < kernel.upper)).all()
+
+
+def test_centers_are_not_sought_in_rows_that_can_be_read_once():
+    stream = SimpleNamespace(n_rows=None, columns=("x",))
+    with pytest.raises(AssertionError, match="read several times is spooled"):
+        learn_centers(stream, 1, missing=Missing.REFUSE, engine=None, stream=None)
 
 
 @pytest.mark.parametrize("bits", [10, 5], ids=["one pass", "two passes"])
@@ -255,6 +292,22 @@ def test_sums_are_those_of_centered_products_rounded_down(rows, subtracted, expe
 
 
 @pytest.mark.claim("P31")
+def test_what_noise_is_added_to_is_a_whole_number_where_its_factor_divides_no_sum():
+    rows, subtracted = [[1, -1, 1], [1, 1, -1], [-1, 1, 1], [1, 1, 1]], [100, -37, 511]
+    found = centered(rows, subtracted, [0, 0, 0]).values(PAIRS)
+    a = [Fraction(step, 1024) for step in subtracted]
+    exact = [
+        sum((row[i] - a[i]) * (row[j] - a[j]) for row in rows)
+        / (1 + max(abs(a[i]), abs(a[j])))
+        * 2**20
+        for i, j in PAIRS.tolist()
+    ]
+    assert all(each.denominator > 1 for each in exact)
+    assert found.dtype == np.int64
+    assert found.tolist() == [math.floor(each) for each in exact]
+
+
+@pytest.mark.claim("P31")
 @pytest.mark.parametrize("neighbors", [Neighbors.REPLACE, Neighbors.ADD_REMOVE])
 @given(signs_of, st.lists(st.sampled_from(SIGNS), min_size=3, max_size=3), steps_of, steps_of)
 def test_one_row_moves_scores_and_values_no_further_than_plain_ones(
@@ -321,6 +374,24 @@ def test_the_scores_of_the_largest_tables_are_exact(n_terms):
         for j in range(i + 1, 40)
     )
     assert np.concatenate(list(found)).tolist() == list(plain)
+
+
+@pytest.mark.claim("P31")
+def test_a_score_is_rounded_down_where_floats_would_round_its_sum_up():
+    """All terms are of size 5, or nearly, and one step more of 2^-20 would be a whole score."""
+    n_terms = 2**31 - 2**21 + -pow(1023**2, -1, 2**21) % 2**21
+    exact = n_terms * (4 * 2**20 + 1023**2)
+    assert 2**53 < exact < 2**63
+    assert (exact + 1) % 2**21 == 0 == (int(float(exact)) - 1) - exact
+    sums = CoMovement.from_blocks([np.ones((2, 2))], n_columns=2, center=np.zeros(2))
+    for _, panel in sums.triangle.panels():
+        panel.setflags(write=True)
+        panel[:] = n_terms
+    totals = np.full(2, n_terms)
+    large = CoMovement(sums.triangle, totals, None, n_terms=n_terms, differences=False, rule=None)
+    steps, expected = np.array([-1024, -1024]), np.array([1023, -1023])
+    (found,) = CenteredSums(large, steps, expected, Neighbors.REPLACE).scores()
+    assert found.tolist() == [exact // 2**21]
 
 
 def test_floats_and_integers_give_the_same_scores(monkeypatch):
@@ -438,3 +509,79 @@ def test_where_answers_are_clear_no_place_is_asked_about_twice(place):
     assert len(set(asked)) == len(asked) < 60
     assert search._low[0] <= place + 1
     assert place <= search._high[0]
+
+
+def one_column(bits=10):
+    ruler = Ruler(np.zeros(1), np.array([40]), bits)
+    return ruler, pairs_centers._Search(ruler)
+
+
+def tell(search, ruler, answer, sd=1e-9):
+    """Let a search take an answer at its place, and return the number there."""
+    _, cut = search.cut(ruler, search.place)
+    search.take(np.array([answer]), sd, cut)
+    return float(cut[0])
+
+
+def test_a_search_begins_at_zero_where_nothing_is_known():
+    ruler, search = one_column()
+    assert abs(search.place[0] - ruler.half) <= 1
+
+
+def test_every_cell_lies_on_the_side_of_a_cut_where_it_was_counted():
+    """A bin holds one of its ends: a number of few digits, such as cells often are."""
+    ruler, search = one_column()
+    half = ruler.half
+    for place in (2, 5000, half - 1, half, half + 1, 2 * half - 5000, 2 * half - 2):
+        (bins,), (cut,) = search.cut(ruler, np.array([float(place)]))
+        below, above = (ruler.nearest(np.array([each]))[0] for each in (bins - 1, bins))
+        assert bins == place
+        assert below < cut < above
+
+
+def test_an_end_moves_when_all_answers_at_a_place_are_clear_together():
+    ruler, search = one_column()
+    asked = [float(search.place[0])]
+    for _ in range(3):
+        tell(search, ruler, 0.006, sd=0.01)
+        asked.append(float(search.place[0]))
+    # 0.6 √2 < 1 < 0.6 √3 noise sd.
+    assert asked[0] == asked[1] == asked[2] > asked[3]
+    assert search._high[0] == asked[0]
+
+
+@pytest.mark.parametrize("answer", [1.5, -1.5])
+def test_an_answer_larger_than_all_rows_makes_no_infinite_center(answer):
+    """Noise may do that, and nothing is known of the end that it is compared with."""
+    ruler, search = one_column()
+    tell(search, ruler, answer)
+    assert np.isfinite(search.center(ruler)).all()
+
+
+@pytest.mark.parametrize("answer", [1e-6, -1e-6])
+def test_a_place_is_no_nearer_to_an_end_than_a_tenth_of_what_is_between(answer):
+    ruler, search = one_column()
+    tell(search, ruler, answer)
+    low, high = search._low[0], search._high[0]
+    share = (search.place[0] - low) / (high - low)
+    assert min(share, 1 - share) == pytest.approx(0.1, abs=1e-3)
+
+
+def test_an_end_is_the_center_unless_there_is_mass_between_and_it_is_much_off():
+    for above, best in ((0.5, "between"), (0.9, "end")):
+        ruler, search = one_column()
+        end = tell(search, ruler, -0.2)
+        tell(search, ruler, above)
+        between = float(search.cut(ruler, search.place)[1][0])
+        assert search.center(ruler)[0] == {"between": between, "end": end}[best] != 0
+
+
+def test_a_finer_ruler_is_about_the_middle_of_an_octave_and_else_about_zero():
+    ruler = Ruler(np.zeros(2), np.array([40, 40]), 5)
+    search = pairs_centers._Search(ruler)
+    search._low = ruler.index(np.array([8.0, 8.0])).astype(float)
+    search._high = ruler.index(np.array([16.0, 32.0])).astype(float)
+    finer = search.finer_ruler()
+    assert finer.origin == pytest.approx([12.0, 0.0])
+    assert 4.0 <= 2.0 ** finer.top[0] <= 8.0
+    assert finer.top[1] == 40

@@ -6,7 +6,7 @@ import pytest
 
 import dpcov
 from dpcov.columns.fields import Field
-from dpcov.errors import InputError
+from dpcov.errors import InputError, MissingValueError
 from dpcov.mechanisms import door
 
 CELL = 987654.0  # must not be in any message
@@ -51,6 +51,18 @@ def test_a_table_of_another_length_in_any_pass_is_refused(place, other):
         dpcov.release(table, **BUDGET)
     assert f"{CELL:.0f}" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("place", range(len(PASSES)), ids=PASSES)
+def test_a_cell_that_is_missing_in_any_pass_is_refused_where_gaps_are(place):
+    def change(frame, call):
+        gap = pl.when(pl.int_range(pl.len()) == 7).then(None).otherwise(pl.col("b")).alias("b")
+        return frame.with_columns(gap) if call == 1 + place else frame
+
+    table, _ = computed_anew(change)
+    with pytest.raises(MissingValueError, match="missing or infinite cells"):
+        dpcov.release(table, **BUDGET, missing="refuse")
 
 
 class _Shortened:

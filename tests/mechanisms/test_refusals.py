@@ -75,6 +75,7 @@ MORE = {
         {"privacy_unit": "who", "rows_per_unit": 1.5},
         UNIT | {"columns": {"who": (0, 1)}},
         {"epsilon": 1e-15, "delta": 1e-300},
+        {"columns": {"a": {"levels": ["f", "m"]}}, "shares": {"levels": 0.95}},
     ],
     dpcov.release_pairs: [
         {"max_pairs": 0},

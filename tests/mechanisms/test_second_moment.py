@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from designs import numbers
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
 from dpcov.errors import ParameterError
 from dpcov.exact import triangle
 from dpcov.exact.grid import Grid
@@ -276,3 +278,28 @@ def test_without_noise_weighted_moments_and_mean_are_those_of_the_rows():
     assert moments == pytest.approx(
         (apart * share[:, None]).T @ apart / share.sum() + 0.03**2 * np.eye(2)
     )
+
+
+def test_without_a_mean_there_is_no_noise_of_one():
+    promise = ApproxDP(1.0, 1e-5, "replace")
+    with_mean, without = (
+        calibrate_moments(promise=promise, n_rows=9, row_norm=1.0, with_mean=mean).noise_scale.mean
+        for mean in (True, False)
+    )
+    assert with_mean > 0 == without
+
+
+@pytest.mark.parametrize("shares", [None, [0.75, 0.5]])
+def test_indicators_of_gaps_are_about_the_shares_that_were_learned_or_about_one(shares):
+    design = Design.of([Field("a"), Field("b", may_be_missing=False), Field("c")], gaps=True)
+    calibration = calibrate_moments(
+        promise=ApproxDP(1.0, 1e-5, "replace"), n_rows=9, row_norm=1.0, with_mean=True
+    )
+    made = release_gram(
+        Gram.from_rows(np.zeros((9, design.n_working)), grid=calibration.grid),
+        calibration,
+        design=design,
+        stream=RandomStream.from_seed(0),
+        observed=None if shares is None else np.array(shares),
+    )
+    assert made.working.observed.tolist() == (shares or [1.0, 1.0])

@@ -204,3 +204,15 @@ def test_impossible_weights_are_refused_for_nothing(stated, reason):
         dpcov.release(_survey(100), epsilon=1.0, delta=1e-6, **stated)
 
     assert "Nothing was spent." in str(refused.value)
+
+
+@pytest.mark.claim("P27")
+def test_only_the_size_of_weights_beside_their_bound_counts():
+    table = _survey(1000)
+    small = table.assign(w=table["w"] / 2**20)
+    stated = {"epsilon": 1.0, "delta": 1e-6, "weight": "w", "seed": 2}
+
+    one = dpcov.release(table, **stated, weight_bound=8.0)
+    other = dpcov.release(small, **stated, weight_bound=8.0 / 2**20)
+
+    assert np.array_equal(one.matrix, other.matrix)

@@ -46,6 +46,14 @@ def test_rows_are_told_as_pieces_finish():
     assert done[-1] == 101
 
 
+def test_of_differences_half_as_many_are_told():
+    told = []
+    rows = DifferenceSource(open_table(ROWS[:90]), 1)
+    engine(3, lambda *each: told.append(each)).run("sums", rows, KERNEL)
+    assert told == [("sums", done, 45) for done in (15, 30, 45)]
+    assert all(type(done) is int for _, done, _ in told)
+
+
 def test_what_a_callback_raises_is_raised():
     def stop(*_):
         raise KeyError("the caller's own")

@@ -100,6 +100,20 @@ def test_two_pairings_do_not_merge():
         one + other
 
 
+def test_pieces_are_added_up_on_one_thread_each():
+    """Other pieces have the other cores; when all are there, the rest may use them."""
+    asked = []
+
+    class Watching(Keep):
+        def sum_over(self, blocks, *, threads=None):
+            asked.append(threads)
+            return super().sum_over(blocks, threads=threads)
+
+    first, second = pieces(np.eye(20), [10], Watching())
+    (first + second).finish(20)
+    assert asked == [1, 1, 1, None]
+
+
 @pytest.mark.claim("P8")
 def test_they_refuse_to_be_stored():
     (piece,) = pieces(np.eye(5), [], Keep())

@@ -7,8 +7,13 @@ import pyarrow as pa
 import pytest
 
 import dpcov
+from dpcov.columns.missing import Missing
 from dpcov.errors import EngineError, InputError, MissingValueError
+from dpcov.sensitive.engines.paired import Pairing
+from dpcov.sensitive.engines.spark_engine import SumPartition
 from dpcov.sensitive.sums import signs
+from dpcov.sensitive.sums.signs import SignKernel
+from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.spark_frame import SparkSource
 from dpcov.sensitive.workers import executors
 from dpcov.sensitive.workers.carried import Carried
@@ -16,6 +21,7 @@ from either import release
 from spark_cases import BUDGET, CASES, CELL, HIDDEN, N_ROWS, NUMBERS, TABLE, contents, for_pairs
 from spark_double import DataFrame, install
 
+PLAIN = pa.table({"a": np.arange(10.0), "b": np.arange(10.0) % 3})
 CUTS = {"one": (), "some": (1, 150, 151, 399), "empty ones": (0, 0, 200, 400)}
 
 
@@ -134,6 +140,19 @@ def test_another_number_of_partitions_is_noticed(case, monkeypatch):
     with pytest.raises(InputError, match="changed while it was read"):
         release(frame, **BUDGET, **options, row_norm=3.0)
     assert len(ran) == 2
+
+
+@pytest.mark.claim("P19")
+def test_a_partition_that_is_new_or_of_another_length_is_noticed_where_it_is():
+    (piece,) = SparkSource(DataFrame.of(PLAIN), Wanted(), on_executors=True).split(1).pieces
+    kernel = SignKernel(2, None, None, Missing.REFUSE)
+    work = SumPartition((piece,), kernel, Pairing(1, 6), (0, 10, 20))
+    batches = PLAIN.to_batches()
+    seen, _ = work(1, iter(batches))
+    assert seen == 10
+    for place, short in [(2, batches), (3, batches), (1, PLAIN.slice(1).to_batches())]:
+        with pytest.raises(InputError, match="changed while it was read"):
+            work(place, iter(short))
 
 
 @pytest.mark.claim("P8")

@@ -214,7 +214,37 @@ def test_counts_go_on_in_longer_integers_when_shorter_ones_might_be_too_short(mo
 
 
 def test_short_integers_hold_the_counts_of_as_many_rows_as_are_allowed():
-    assert np.iinfo(np.int32).max >= cell_counts._MOST_SHORT
+    assert np.iinfo(np.int32).max == cell_counts._MOST_SHORT
+
+
+@pytest.mark.claim("P22")
+def test_integers_become_longer_with_the_first_row_that_may_not_fit(monkeypatch):
+    monkeypatch.setattr(cell_counts, "_MOST_SHORT", 50)
+    column = cell_counts._ColumnHistogram(4)
+    for n_rows, kind in ((49, np.int32), (1, np.int32), (1, np.int64), (9, np.int64)):
+        column.add(np.ones(n_rows, dtype=np.int32), waits=True)
+        assert column._counts.dtype == kind
+    assert [part.tolist() for part in column.in_use(60)] == [[1], [60]]
+
+
+@pytest.mark.claim("P22")
+def test_cells_of_the_next_column_are_not_observed_in_this_one():
+    """The lowest bins of a column come right after the highest of the one before."""
+    n_bins = RULER.n_bins
+    bins = np.array([n_bins - 1, n_bins, n_bins + 1, 2 * n_bins - 1, 2 * n_bins, 3 * n_bins - 1])
+    counts = CellCounts(bins, np.array([1, 2, 4, 8, 16, 32]), n_rows=63, ruler=RULER)
+    assert counts.observed(COLUMNS).tolist() == [1, 2 + 4 + 8, 16 + 32]
+
+
+@pytest.mark.claim("P22")
+@pytest.mark.parametrize("first", range(4))
+def test_counts_of_the_first_bins_merge_as_all_do(first):
+    one, other = (
+        CellCounts(np.array(bins), np.array(counts), n_rows=9, ruler=RULER)
+        for bins, counts in (([first, 7], [4, 5]), ([7, 8], [3, 6]))
+    )
+    merged = CellCounts(np.array([first, 7, 8]), np.array([4, 8, 6]), n_rows=18, ruler=RULER)
+    assert one + other == other + one == merged
 
 
 @pytest.mark.claim("P22")
@@ -254,6 +284,22 @@ def test_a_lane_that_waits_counts_after_the_other():
         column._one_at_a_time.release()
         assert waiting.result(60)
     assert [part.tolist() for part in column.in_use(2)] == [[1], [2]]
+
+
+@pytest.mark.claim("P22")
+def test_a_column_that_was_passed_by_is_counted_when_all_others_are():
+    histogram = cell_counts._Histogram(RULER)
+    first, *others = histogram._columns
+    first._one_at_a_time.acquire()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(histogram.add, np.full((3, 2), 5, dtype=np.int32))
+        with pytest.raises(FuturesTimeoutError):
+            waiting.result(0.1)
+        passed_by = [column._counts[5] for column in (first, *others)]
+        first._one_at_a_time.release()
+        waiting.result(60)
+    assert passed_by == [0, 2, 2]
+    assert [column._counts[5] for column in (first, *others)] == [2, 2, 2]
 
 
 @pytest.mark.claim("P22")

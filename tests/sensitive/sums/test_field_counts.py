@@ -9,11 +9,11 @@ from hypothesis.extra import numpy as hnp
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
 from dpcov.columns.missing import Missing
-from dpcov.errors import MissingValueError
+from dpcov.errors import MissingValueError, ParameterError
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.privacy.sensitivity import squared_cell_sensitivity, squared_level_sensitivity
 from dpcov.sensitive.sums.cell_counts import CellKernel
-from dpcov.sensitive.sums.field_counts import FieldKernel
+from dpcov.sensitive.sums.field_counts import FieldCounts, FieldKernel
 from dpcov.sensitive.tables.working import Reading, take_apart
 
 DESIGN = Design(
@@ -117,7 +117,42 @@ def test_a_category_has_one_level_or_none(table):
         assert (np.isnan(levels).all(axis=1) == np.isnan(total)).all()
 
 
-def test_what_is_no_level_is_refused_where_gaps_are():
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_what_is_no_level_is_refused_where_gaps_are(others):
     strict = FieldKernel(DESIGN, None, Missing.REFUSE)
+    complete = [[1.0, 2.0, 1.0, 1.0]] * others
+    strict.sum_over([np.array(complete).reshape(-1, 4)])
     with pytest.raises(MissingValueError):
-        strict.sum_over([np.array([[1.0, 7.0, 1.0, 1.0]])])
+        strict.sum_over([np.array([*complete, [1.0, 7.0, 1.0, 1.0]])])
+
+
+def test_counts_of_other_columns_do_not_merge():
+    other = Design((*DESIGN.fields[:3], Field("answer", ("never", "ever"))))
+    levels = FieldKernel(other, KERNEL.cells, Missing.PAIRWISE).sum_over([OTHERS])
+    with pytest.raises(ParameterError, match="only for the same columns"):
+        counted() + levels
+    with pytest.raises(TypeError):
+        counted() + 1
+
+
+def test_counts_are_equal_only_if_all_of_them_are():
+    found = counted()
+    facts = {
+        "levels": found.levels,
+        "cells": found.cells,
+        "weights": found.weights,
+        "n_rows": found.n_rows,
+        "design": DESIGN,
+    }
+    assert FieldCounts(**facts) == found
+    others = {
+        "levels": found.levels[::-1],
+        "cells": counted(OTHERS[0]).cells,
+        "weights": found.weights + 1,
+        "n_rows": found.n_rows + 1,
+        "design": Design((*DESIGN.fields[:3], Field("answer", ("never", "ever")))),
+    }
+    for name, other in others.items():
+        assert FieldCounts(**{**facts, name: other}) != found
+    assert FieldCounts(**others) != found

@@ -24,7 +24,7 @@ from dpcov.exact.grid import Grid
 from dpcov.exact.threads import blas_threads
 from dpcov.exact.triangle import Triangle
 from dpcov.sensitive.sums import gram as module
-from dpcov.sensitive.sums.gram import Gram, max_block_rows
+from dpcov.sensitive.sums.gram import Gram, GramKernel, max_block_rows
 from dpcov.sensitive.sums.rows import quantize_rows
 from wiring.planting import plant
 
@@ -233,6 +233,42 @@ def test_more_rows_than_fit_are_refused_before_they_overflow():
         full + one
 
 
+def test_blocks_are_not_read_beyond_the_rows_that_fit():
+    grid, read = Grid(row_norm=1.0, bits=24), []
+
+    def blocks():
+        for number in range(600):
+            read.append(number)
+            yield np.zeros((32, 1))
+
+    with pytest.raises(ParameterError, match="do not fit the grid"):
+        Gram.from_blocks(blocks(), n_columns=1, grid=grid, threads=1)
+    assert len(read) == 2**14 // 32 + 1
+
+
+def test_lanes_that_have_all_threads_ask_for_no_others(monkeypatch):
+    """A lane that waits for threads of the pool that it runs on may wait for ever."""
+    asked = []
+
+    class Watching(module._Lane):
+        def __init__(self, rule, pool):
+            asked.append(pool is not None)
+            super().__init__(rule, pool)
+
+    monkeypatch.setattr(module, "_Lane", Watching)
+    monkeypatch.setattr(module, "_MOST_COLUMNS_IN_LANES", 3)
+    for n_columns, threads, expected in (
+        (3, 1, [False]),
+        (3, 2, [False, False]),
+        (4, 1, [False]),
+        (4, 2, [True]),
+        (4, 3, [True]),
+    ):
+        asked.clear()
+        Gram.from_rows(np.ones((2, n_columns)), grid=GRID, threads=threads)
+        assert asked == expected
+
+
 def test_different_grids_or_columns_do_not_merge():
     a = Gram.from_rows(np.ones((2, 2)), grid=GRID)
     for other in (
@@ -255,6 +291,8 @@ def test_it_is_a_value():
         gram.n_rows = 4
     with pytest.raises(ValueError, match="read-only"):
         gram.sums[0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        gram.triangle.row(0)[0] = 1
     assert copy.copy(gram) is gram
     assert copy.deepcopy(gram) is gram
     assert gram != 1
@@ -352,19 +390,20 @@ def test_a_constant_is_no_larger_than_a_row():
 
 
 @pytest.mark.claim("P17")
-def test_the_products_with_the_constant_are_sums_of_cells():
-    grid = Grid(row_norm=1.0, bits=10, constant=300)
+@pytest.mark.parametrize("constant", [1, 2, 300])
+def test_the_products_with_the_constant_are_sums_of_cells(constant):
+    grid = Grid(row_norm=1.0, bits=10, constant=constant)
     rows = np.random.default_rng(0).uniform(-0.5, 0.5, size=(700, 3))
     gram = Gram.from_rows(rows, grid=grid)
     whole = np.rint(rows * 1024).astype(np.int64)
     assert gram.n_columns == 3
-    assert np.array_equal(gram.sums[:3, 3], 300 * whole.sum(axis=0))
-    assert gram.sums[3, 3] == 700 * 300**2
+    assert np.array_equal(gram.sums[:3, 3], constant * whole.sum(axis=0))
+    assert gram.sums[3, 3] == 700 * constant**2
     assert np.array_equal(gram.sums[:3, :3], whole.T @ whole)
 
 
 @pytest.mark.claim("P7")
-@pytest.mark.parametrize("constant", [0, 1 << 10])
+@pytest.mark.parametrize("constant", [0, 1, 1 << 10])
 @pytest.mark.parametrize("heard", [(0, 3), (1, 3), (1,), (), (0, 1, 2, 3)])
 def test_blocks_that_come_without_quiet_columns_add_what_zeros_do(heard, constant):
     rows = np.random.default_rng(3).normal(size=(4, 25, 6))
@@ -409,3 +448,10 @@ def test_a_block_without_columns_that_are_not_quiet_is_refused():
     for quiet in (slice(0, 2), slice(5, 6), None):
         with pytest.raises(InputError, match="in 6 columns"):
             Gram.from_blocks([block], n_columns=6, grid=grid, quiet=quiet)
+
+
+def test_no_column_is_quiet_unless_it_is_stated():
+    """One that is the only one, and quiet, could not be added up at all."""
+    kernel, rows = GramKernel(1, GRID, "refuse"), np.full((3, 1), 0.5)
+    assert kernel.quiet == slice(0, 0)
+    assert kernel.sum_over([rows]) == Gram.from_rows(rows, grid=GRID)

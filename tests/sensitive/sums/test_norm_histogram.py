@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from dpcov.columns.missing import Missing
 from dpcov.errors import MissingValueError, ParameterError, SensitiveDataError
+from dpcov.sensitive.sums import norm_histogram
 from dpcov.sensitive.sums.norm_histogram import NormBins, NormBinsKernel
 
 EDGES = 3 * np.exp2(np.arange(-32, 41) / 8)
@@ -139,3 +140,41 @@ def test_counts_travel_and_are_not_stored_merged_with_others_or_shown():
     with pytest.raises(ParameterError):
         counts + NormBinsKernel(EDGES[1:], 3, Missing.CENTER).sum_over([np.eye(3)])
     assert repr(counts) == "NormBins(3 rows)"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [[[1.0, 0, 0], [5.0, 0, 0]], [[2.0, 0, 0], [5.0, 0, 0], [0.0, 0, 0]]],
+    ids=["other counts", "other rows"],
+)
+def test_counts_are_equal_only_if_all_of_them_are(other):
+    rows = np.array([[2.0, 0, 0], [5.0, 0, 0]])
+    assert count(rows) == count(rows[::-1])
+    assert count(rows) != count(np.array(other))
+    assert count(rows) != NormBins(count(rows)._counts, EDGES + 1, n_rows=2)
+    assert count(rows) != 2
+
+
+@pytest.mark.claim("P25")
+def test_norms_that_floats_may_round_take_the_longer_way(monkeypatch):
+    """Sums of squares are the same in any order below 2^53, and not from there on."""
+    slowly, real = [], norm_histogram.squared_norms
+
+    def watched(rows, missing):
+        slowly.extend(rows[:, 0].tolist())
+        return real(rows, missing)
+
+    monkeypatch.setattr(norm_histogram, "squared_norms", watched)
+    kernel = NormBinsKernel(np.array([1.0, 1e6]), 2, Missing.REFUSE)
+    cells = kernel._unit * np.array(
+        [[2.0**26 - 1, 2.0**26], [2.0**26, 2.0**26], [2.0**26 + 1, 2.0**26], [1.0, 0.0]]
+    )
+    kernel.sum_over([cells])
+    assert slowly == cells[1:3, 0].tolist()
+
+
+def test_short_rows_of_many_columns_are_told_apart_by_one_edge():
+    for n_columns in (1, 4096):
+        rows = np.sqrt(np.array([[0.98], [1.02]]) / n_columns) * np.ones(n_columns)
+        kernel = NormBinsKernel(np.ones(1), n_columns, Missing.REFUSE)
+        assert kernel.sum_over([rows]).sums(np.eye(2, dtype=np.int64)).tolist() == [1, 1]

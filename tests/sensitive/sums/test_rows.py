@@ -242,3 +242,40 @@ def test_a_bound_that_is_off_by_a_percent_fails_the_same_test(monkeypatch, old, 
     plant(monkeypatch, "sensitive.sums.rows:quantize_rows", old, new)
     monkeypatch.setitem(globals(), "quantize_rows", rows_module.quantize_rows)
     assert max(integer_norms(barely_too_long(5e-3, 4, 20))) > 4**20
+
+
+@pytest.mark.claim("P2")
+def test_norms_that_floats_may_round_are_summed_in_integers(monkeypatch):
+    """Sums of squares are the same in any order below 2^53, and not from there on."""
+    summed, real = [], rows_module._exact_squared_norms
+
+    def watched(whole, bits):
+        summed.append(len(whole))
+        return real(whole, bits)
+
+    monkeypatch.setattr(rows_module, "_exact_squared_norms", watched)
+    below = np.array([[64.0, 64.0 - GRID.step]])
+    assert quantize(below).shape == (1, 2)
+    assert summed == []
+    for row in ([64.0, 64.0], [64.0, 64.0 + GRID.step]):
+        quantize(np.array([row, [0.5, 0.5], *below]))
+    assert summed == [1, 1]
+
+
+@pytest.mark.claim("P2")
+def test_squares_that_do_not_fit_64_bits_are_summed_in_longer_integers():
+    whole = np.array([[2.0**31 - 1, -(2.0**31) + 1], [3.0, -4.0]])
+    squares = rows_module._exact_squared_norms(whole, 31)
+    assert squares.tolist() == [float(2 * (2**31 - 1) ** 2), 25.0]
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-9, 0.3, 3.0, 1e150])
+def test_norms_of_short_and_long_rows_have_as_many_digits(size):
+    row = np.array([[3 * size, np.nan, -4 * size]])
+    assert squared_norms(row, "center") == pytest.approx([25 * size**2], rel=1e-5, abs=0)
+
+
+def test_a_long_row_within_a_small_bound_keeps_its_direction():
+    grid = Grid(row_norm=1e-15, bits=20)
+    whole = quantize(np.array([[3e-12, -4e-12]]), grid)
+    assert whole / 2**20 == pytest.approx(np.array([[0.6, -0.8]]), abs=1e-5)

@@ -296,6 +296,15 @@ def test_blocks_are_exact_in_float32(size):
     assert 1 <= block_rows(size) <= 2**24
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "expected"), [(1, 8192), (1024, 8192), (2048, 4096), (3000, 2796), (10**6, 128)]
+)
+def test_the_length_of_blocks_follows_from_the_number_of_columns(n_columns, expected):
+    """It says which rows are paired: with another one, a table would give other numbers."""
+    assert block_rows(n_columns) == expected
+    assert type(block_rows(n_columns)) is int
+
+
 def test_the_sums_cannot_be_stored_printed_or_changed():
     result = sums(np.random.default_rng(0).normal(size=(4, 3)))
     assert repr(result) == "CoMovement(2 terms × 3 columns)"
@@ -304,6 +313,8 @@ def test_the_sums_cannot_be_stored_printed_or_changed():
             leak(result)
     with pytest.raises(AttributeError):
         result.n_terms = 3
+    with pytest.raises(ValueError, match="read-only"):
+        result.triangle.row(0)[0] = 1
     assert copy.deepcopy(result) is result
 
 
@@ -311,6 +322,62 @@ def test_more_terms_than_the_sums_hold_are_refused(monkeypatch):
     monkeypatch.setattr(signs, "_MOST_TERMS", 3)
     with pytest.raises(ParameterError, match="do not fit the sums"):
         sums(np.zeros((8, 2)))
+
+
+@pytest.mark.claim("P10")
+def test_sums_merge_until_they_hold_no_more_terms(monkeypatch):
+    one, other = (sums(np.ones((n_rows, 2)), np.zeros(2)) for n_rows in (3, 4))
+    monkeypatch.setattr(signs, "_MOST_TERMS", 7)
+    assert (one + other).n_terms == 7
+    assert above_diagonal(one + other).tolist() == [7]
+    assert (one + other).totals.tolist() == [7, 7]
+    assert (one + other).squares is (one + other).cells is None
+    monkeypatch.setattr(signs, "_MOST_TERMS", 6)
+    with pytest.raises(ParameterError, match="do not fit the sums"):
+        one + other
+
+
+@pytest.mark.claim("P10")
+def test_no_more_terms_are_allowed_than_32_bits_hold():
+    assert np.iinfo(np.int32).max == signs._MOST_TERMS
+    assert sums(np.ones((2, 2))).triangle.full().dtype == np.int32
+
+
+@pytest.mark.claim("P10")
+def test_sums_of_other_columns_terms_or_rules_do_not_merge():
+    table, center = np.ones((4, 3)), np.zeros(3)
+    one = sums(table, center, SQUARES)
+    assert (one + one).squares.tolist() == (2 * one.squares).tolist()
+    assert (one + one).cells.tolist() == (2 * one.cells).tolist()
+    for other in (
+        sums(table[:, :2], center[:2], SQUARES),
+        sums(table, None, SQUARES),
+        sums(table, center),
+        sums(table, center, WEIGHTED),
+        sums(table, center, replace(SQUARES, cell_bound=299)),
+    ):
+        with pytest.raises(ParameterError, match="same columns and rule"):
+            one + other
+    with pytest.raises(TypeError):
+        one + 1
+
+
+def test_sums_of_cells_have_no_weight_unless_one_is_stated():
+    assert Squares(SQUARES.grid, cell_bound=300).weight == 0
+
+
+def test_sums_take_the_threads_that_they_are_given(monkeypatch):
+    given_threads, real = [], signs.blas_threads
+
+    def watched(threads):
+        given_threads.append(threads)
+        return real(threads)
+
+    monkeypatch.setattr(signs, "blas_threads", watched)
+    monkeypatch.setattr(signs, "allowed_threads", lambda: 3)
+    for threads in (1, 2, None):
+        CoMovement.from_blocks([np.ones((2, 2))], n_columns=2, center=None, threads=threads)
+    assert given_threads == [1, 2, 3]
 
 
 @pytest.mark.claim("P10")

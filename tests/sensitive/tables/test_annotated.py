@@ -4,6 +4,8 @@ Stand-ins at the end take its place where it is not.
 """
 
 import sys
+import types
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -267,3 +269,22 @@ def test_variables_without_names_are_called_by_their_places():
 def test_other_numbers_than_places_are_no_names_of_variables():
     with pytest.raises(InputError, match="somebody's row"):
         describe_table(StandIn(names="013"))
+
+
+@pytest.mark.claim("P8")
+def test_what_anndata_warns_of_in_a_file_is_not_repeated(tmp_path, monkeypatch):
+    def read_h5ad(path, backed):
+        warnings.warn("the cell of ann", stacklevel=1)
+        return StandIn()
+
+    monkeypatch.setitem(sys.modules, "anndata", types.SimpleNamespace(read_h5ad=read_h5ad))
+    (tmp_path / "x.h5ad").touch()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        open_table(tmp_path / "x.h5ad")
+    assert caught == []
+
+
+def test_a_frame_with_a_column_that_is_called_as_names_of_variables_is_a_frame():
+    frame = pd.DataFrame({"var_names": [1.0, 2.0], "x": [3.0, 4.0]})
+    assert open_table(frame).columns == ("var_names", "x")

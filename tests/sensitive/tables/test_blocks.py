@@ -1,6 +1,7 @@
 """Blocks that are read ahead: the same ones, in order, and not too many."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -80,3 +81,31 @@ def test_what_is_read_ahead_is_not_written_again(monkeypatch):
     monkeypatch.setattr(blocks, "allowed_threads", lambda: 2)
     ahead = read_ahead(cut_blocks(columns(40, 4), n_columns=1, size=4))
     assert [block[0, 0] for block in ahead] == list(range(40))
+
+
+def test_no_two_blocks_are_read_at_once():
+    reading, most = [], []
+
+    class Slow:
+        left = 6
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            reading.append(self)
+            most.append(len(reading))
+            time.sleep(0.005)
+            reading.pop()
+            if not self.left:
+                raise StopIteration
+            self.left -= 1
+            return np.full((2, 1), self.left)
+
+    found = [int(block[0, 0]) for block in read_ahead(Slow())]
+    assert found == [5, 4, 3, 2, 1, 0]
+    assert max(most) == 1
+
+
+def test_parts_without_columns_have_no_rows():
+    assert list(cut_blocks([[], []], n_columns=0, size=4)) == []

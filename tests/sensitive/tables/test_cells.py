@@ -11,9 +11,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from dpcov.columns import Columns
+from dpcov.columns import Column, Columns
 from dpcov.errors import DpcovError, InputError
 from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables.arrow_columns import read_texts
+from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.spool import readable
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
@@ -396,3 +398,77 @@ def test_a_weight_takes_codes_for_all_columns_and_no_facts():
     assert np.array_equal(cells, [[0.0, NAN], [1.0, 2.0]], equal_nan=True)
     with pytest.raises(InputError, match="is not released"):
         open_table(table, facts=Columns.from_mapping({"a": {}, "w": {}}), weight="w")
+
+
+DAY = datetime.date(2000, 1, 1)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    ("facts", "cells", "expected"),
+    [
+        ({"unit": "days"}, [DAY, None, b"x", object(), [1]], [10957, NAN, NAN, NAN, NAN]),
+        ({"unit": "days", "missing": [7]}, [7, 8, np.inf, None], [NAN, 8, NAN, NAN]),
+        ({"levels": ["f", "m"], "other": "else"}, ["m", DAY, 1, None], [1, 2, 2, NAN]),
+        ({"levels": [False, True], "other": "else"}, [True, False, 1, 0.0], [1, 0, 2, 2]),
+        (
+            {"text": "1234.5", "missing": [-9]},
+            [True, "-9.0", -9, -np.inf, 2],
+            [1] + [NAN] * 3 + [2],
+        ),
+    ],
+)
+def test_every_object_becomes_a_number_or_is_missing(facts, cells, expected):
+    rule = CellRule(Column("x", **facts), True, "text")
+    np.testing.assert_array_equal([rule.of_cell(cell) for cell in cells], expected)
+
+
+@pytest.mark.parametrize(("chunks", "expected"), [([["b"], ["a", None]], [1, 0, NAN]), ([], [])])
+def test_texts_in_several_chunks_are_all_read(chunks, expected):
+    rule = CellRule(Column("x", levels=["a", "b"]), True, "text")
+    found = read_texts(pa.chunked_array(chunks, pa.string()), rule)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["float64", "Int64"])
+def test_a_weight_may_be_missing_if_its_type_has_room_for_it(kind):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "w": pd.Series([1, 2], dtype=kind)})
+    assert open_table(frame, weight="w").fields[-1].may_be_missing
+
+
+def test_a_csv_file_may_have_codes_that_are_numbers_and_texts(tmp_path):
+    (tmp_path / "x.csv").write_text("x\n1\n-9\ngone\n")
+    facts = Columns.from_mapping({"x": {"missing": [-9, "gone"]}})
+    np.testing.assert_array_equal(read(tmp_path / "x.csv", facts=facts).ravel(), [1, NAN, NAN])
+
+
+def test_a_bound_at_which_truth_values_end_is_kept_as_it_is():
+    facts = Columns.from_mapping({"x": {"lower": 1}})
+    (field,) = open_table(pd.DataFrame({"x": [True, False]}), facts=facts).fields
+    assert field.name == "x"
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [([], "whose type says no levels"), ([datetime.date(2000, 1, 1)], "whose levels are no texts")],
+)
+def test_a_category_whose_type_says_no_useful_levels_is_called_by_its_place(levels, message):
+    frame = pd.DataFrame({"Ada Lovelace": pd.Categorical([None, None], categories=levels)})
+    with pytest.raises(InputError, match=message) as caught:
+        open_table(frame)
+    assert "Ada" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("level", "cells", "expected"),
+    [
+        ("a", ["a", "b", 1, None], [0, 1, 1, NAN]),
+        (True, [True, False, "true", None], [0, 1, 0, NAN]),
+        (1, [1, 2, "1", None], [0, 1, 0, NAN]),
+    ],
+)
+def test_one_level_is_enough_beside_all_others(level, cells, expected):
+    facts = Columns.from_mapping({"x": {"levels": [level], "other": "else"}})
+    frame = pd.DataFrame({"x": pd.Series(cells, dtype=object)})
+    np.testing.assert_array_equal(read(frame, facts=facts).ravel(), expected)

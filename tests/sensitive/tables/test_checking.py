@@ -1,5 +1,6 @@
 """Whether facts and a table fit: what is found, and what is not shown."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -34,3 +35,37 @@ def test_a_stated_name_may_look_like_a_value():
     check = check_facts(frame("age", "2020"), {"age": {}, "2020": {}})
     assert names(check) == ["age", "2020"]
     assert check.problems == ()
+
+
+@pytest.mark.claim("P8")
+def test_without_a_stated_name_that_is_there_no_other_is_shown():
+    check = check_facts(frame("agnes", "berta"), {"agnas": {}})
+    assert check.problems == ("The table has no column 'agnas'.",)
+    assert (check.unused, check.n_unused) == ((), 2)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("header", [None, True])
+def test_names_that_look_like_values_are_shown_if_they_are_said_to_be_names(header):
+    check = check_facts(frame("age", "36 Main Street"), {"age": {}}, header=header)
+    assert check.unused == (("36 Main Street",) if header else ())
+    assert check.n_unused == 1
+
+
+def test_the_names_of_an_array_may_be_shown():
+    check = check_facts(np.ones((3, 2)), {"y0": {}})
+    assert check.problems == ("The table has no column 'y0'.",)
+    assert check.unused == ("x0", "x1")
+
+
+def test_a_pattern_that_finds_nothing_does_not_hide_the_other_columns():
+    check = check_facts(frame("age"), {"age": {}, "B*": {}})
+    assert names(check) == ["age"]
+    assert len(check.problems) == 1
+
+
+@pytest.mark.parametrize("facts", [{}, ["age"]])
+def test_facts_that_state_no_column_are_a_problem(facts):
+    check = check_facts(frame("age"), facts)
+    assert len(check.problems) == 1
+    assert (check.columns, check.unused, check.n_unused) == ((), (), 0)

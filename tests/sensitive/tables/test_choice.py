@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 
+from dpcov.columns import Columns
 from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.arrow_columns import choose_from_schema
-from dpcov.sensitive.tables.choice import Wanted
+from dpcov.sensitive.tables.choice import Wanted, choose_from_array, shown_names
 
 N = 101
 ROWS = np.random.default_rng(0).normal(size=(N, 3))
@@ -345,11 +346,17 @@ PERSON = pa.table({"Ada Lovelace": ["x", "y"], "diabetes": ["x", "y"], "Main Roa
 @pytest.mark.claim("P8")
 @pytest.mark.parametrize("stated", [{}, {"select": ["age"]}, {"privacy_unit": "age"}])
 @pytest.mark.parametrize(
-    "table", [PERSON, PERSON.to_pandas(), pl.from_arrow(PERSON), pl.from_arrow(PERSON).lazy()]
+    "kind",
+    [
+        lambda table: table,
+        pa.Table.to_pandas,
+        pl.from_arrow,
+        lambda table: pl.from_arrow(table).lazy(),
+    ],
 )
-def test_a_text_table_whose_names_may_be_a_person_is_not_quoted(table, stated):
+def test_a_text_table_whose_names_may_be_a_person_is_not_quoted(kind, stated):
     with pytest.raises(InputError) as caught:
-        open_table(table, **stated)
+        open_table(kind(PERSON), **stated)
     assert not any(name in str(caught.value) for name in PERSON.column_names)
 
 
@@ -401,3 +408,43 @@ def test_the_lists_of_a_schema_are_made_a_few_times_for_any_number_of_columns(se
     schema = CountedSchema(500)
     assert len(choose_from_schema(schema, Wanted(select=select)).places) == (3 if select else 500)
     assert schema.made <= 4
+
+
+@pytest.mark.parametrize(
+    "table", [np.ones((3, 2)), pd.DataFrame(np.ones((3, 2)), columns=["a", "b"])]
+)
+def test_only_a_csv_file_can_be_without_a_header(table):
+    with pytest.raises(InputError, match="header=False is for a CSV file"):
+        open_table(table, header=False)
+
+
+@pytest.mark.claim("P8")
+def test_a_name_that_a_pattern_found_and_that_may_be_a_cell_is_not_published():
+    frame = pd.DataFrame({"age": [1.0, 2.0], "36 Main Street": [1.0, 2.0]})
+    with pytest.raises(InputError, match="column 2 of the table looks like a value") as caught:
+        open_table(frame, facts=Columns.from_mapping({"age": {}, "36*": {}}))
+    assert "Main" not in str(caught.value)
+
+
+@pytest.mark.claim("P8")
+def test_beside_a_name_that_may_be_a_cell_none_is_shown_unless_all_are_names():
+    assert shown_names(("age", "36"), (), ()) == {}
+    assert shown_names(("age", "36"), (), range(2)) == {"age": 0, "36": 1}
+
+
+def test_a_given_name_cannot_be_that_of_an_index():
+    frame = pd.DataFrame({"a": [1.0, 2.0]}, index=pd.Index(["x", "y"], name="who"))
+    with pytest.raises(InputError, match="have the same name"):
+        open_table(pa.Table.from_pandas(frame), columns=["who"])
+
+
+def test_codes_for_all_columns_are_those_of_each_that_is_not_complete():
+    facts = Columns.from_mapping({"x0": {"missing": [7]}, "x1": {"complete": True}})
+    choice = choose_from_array(2, Wanted(facts=facts, missing_codes=(-9.0,)))
+    assert [column.missing for column in choice.facts] == [(7.0, -9.0), ()]
+
+
+def test_ten_names_are_listed_without_their_number():
+    with pytest.raises(InputError) as caught:
+        open_table(np.ones((2, 10)), select=["y"])
+    assert "'x9'." in str(caught.value)

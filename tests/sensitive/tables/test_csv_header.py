@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import dpcov
+from dpcov.columns import Column, Columns
 from dpcov.errors import DpcovError, InputError
-from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables import csv_header, open_table
 from dpcov.sensitive.tables.csv_header import read_header
 from dpcov.sensitive.tables.description import describe_table
 from sensitive.tables.first_lines import (
@@ -177,6 +178,28 @@ def test_a_first_line_of_any_length_is_refused(tmp_path):
         open_table(tmp_path / "survey.csv")
 
 
+@pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_the_longest_first_line_is_read_to_its_end(begin, end, tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_header, "_MOST_BYTES", 16)
+    path = tmp_path / "survey.csv"
+    path.write_bytes(begin + b"age,income,size" + end + b"1,2,3" + end)
+    header = read_header(path)
+    assert header.labels == ("age", "income", "size")
+    assert header.end == len(begin) + 15 + len(end)
+    path.write_bytes(begin + b"age,income,sizes" + end + b"1,2,3" + end)
+    with pytest.raises(InputError, match="more than 16 bytes"):
+        read_header(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_the_line_break_of_a_header_is_no_row_of_one_column(end, tmp_path):
+    (tmp_path / "survey.csv").write_bytes(end.join(["age", "1", "2", ""]).encode())
+    source = open_table(tmp_path / "survey.csv")
+    assert source.n_rows == 2
+    assert np.concatenate(list(source.blocks(8))).tolist() == [[1], [2]]
+
+
 def test_another_header_while_it_is_read_is_refused(tmp_path):
     path = table(tmp_path, "age,income")
     source = open_table(path)
@@ -210,6 +233,8 @@ def test_a_file_without_a_header_is_read_with_stated_names(tmp_path):
         ({"privacy_unit": "who"}, "names of all columns"),
         ({"select": ["a"], "privacy_unit": "who"}, "names of all columns"),
         ({"columns": ["a"]}, "Row 1 of survey.csv.* the 1 names that are stated"),
+        ({"columns": ["a"]}, "Without a header all columns of a file are stated"),
+        ({"facts": Columns([Column("a*")])}, "'a\\*' is a pattern of names"),
         ({"select": ["a", "b", "c"]}, "Row 1 of survey.csv.* the 3 names that are stated"),
     ],
 )

@@ -1,5 +1,6 @@
 """Rows of a CSV file by its line breaks: as many as the parser finds, or none are told."""
 
+import gzip
 import itertools
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from dpcov.errors import InputError
 from dpcov.sensitive.tables import csv_rows, open_table
 from dpcov.sensitive.tables.csv_rows import count_lines
 
-PLAIN = [b"1,2\n", b"1,2", b"", b"1,2\n3,4\n", b"1,2\n3,4", b",\n,\n"]
+PLAIN = [b"1,2\n", b"1,2", b"", b"1,2\n3,4\n", b"1,2\n3,4", b",\n,\n", b"1,2\n,"]
 UNSURE = [b"\n", b"\n1,2\n", b"1,2\n\n3,4\n", b"1,2\n\n", b"1,2\r\n", b'1,"2"\n', b"1,2\r3,4\n"]
 
 
@@ -45,6 +46,15 @@ def test_every_short_text_is_counted_as_the_parser_counts_it_or_not_at_all(tmp_p
             path.write_bytes(b"a,b\n" + rows)
             counted = count_lines(path, 4)
             assert counted is None or counted == pc.read_csv(path).num_rows
+
+
+def test_rows_of_a_compressed_file_are_not_counted_by_its_bytes(tmp_path):
+    # Stored as it is, so that its bytes have line breaks, and neither quotes nor returns.
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n5,6\n", compresslevel=0, mtime=0))
+    assert count_lines(path, 4) is not None
+    assert count_lines(path, 4) != 3
+    assert open_table(path).n_rows == 3
 
 
 @pytest.mark.parametrize("rest", ["", "3,4\n" * 10])

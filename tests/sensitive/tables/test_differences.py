@@ -91,3 +91,12 @@ def test_whole_numbers_that_round_to_one_float_are_apart(kind):
     (found,) = differences(rows, 1)
     expected = 0.5**0.5 if module.np.random.default_rng(1).permutation(2)[0] == 0 else -(0.5**0.5)
     assert found.tolist() == [[expected]]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_keep_their_distance_and_their_ties(dtype):
+    large = 2**62
+    rows = np.array([[9, 3, 5, large + 1, large]], dtype=dtype)
+    others = np.array([[2, 8, 5, large, large + 1]], dtype=dtype)
+    found = module._half_differences(rows, others) / 0.5**0.5
+    assert found[0].tolist() == pytest.approx([7, -5, 0, 1, -1])

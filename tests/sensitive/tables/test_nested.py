@@ -45,3 +45,18 @@ def test_a_signaling_nan_is_missing_without_a_word():
         warnings.simplefilter("ignore", dpcov.errors.WeakPromiseWarning)
         for one in (table, np.ma.masked_array(table)):
             dpcov.release(one, epsilon=1.0, delta=1e-6, missing="center")
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_masked_cell_is_missing_beside_rows_without_a_mask(place):
+    rows = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
+    rows[place] = np.ma.masked_array(rows[place], mask=[False, True])
+    found = read(rows)
+    assert np.isnan(found[place, 1])
+    assert np.isnan(found).sum() == 1
+
+
+def test_a_text_among_numbers_is_refused_even_if_it_says_a_number():
+    with pytest.raises(InputError, match="must hold real numbers"):
+        open_table([[1, None], ["2", 3]])

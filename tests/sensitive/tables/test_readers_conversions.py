@@ -14,6 +14,8 @@ import pytest
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables.arrow_columns import read_arrow_keys, stored_alike
+from dpcov.sensitive.tables.key_cells import Kind
 from dpcov.sensitive.tables.privacy_units import rows_of_units
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
@@ -258,3 +260,16 @@ def test_a_byte_order_mark_at_the_top_of_a_file_is_no_part_of_a_cell(tmp_path):
     path = tmp_path / "survey.csv"
     path.write_bytes(b"\xef\xbb\xbf7,1\n7,2\n8,1\n")
     assert people_in(path, header=False, columns=["who", "a"]) == 2
+
+
+def test_a_file_without_rows_may_have_keys_of_another_type(tmp_path):
+    pq.write_table(pa.table({"who": ["ann", "bob"]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"who": pa.array([], pa.float64())}), tmp_path / "1.parquet")
+    assert stored_alike(ds.dataset(tmp_path).get_fragments(), ["who"])
+
+
+def test_whole_numbers_of_a_dictionary_are_not_rounded_beside_a_null():
+    levels = pa.array([2**53, 2**53 + 1, None])
+    keys = read_arrow_keys(pa.DictionaryArray.from_arrays(pa.array([0, 1]), levels), "who")
+    assert keys.kind == Kind.WHOLE
+    assert keys.cells.tolist() == [2**53, 2**53 + 1]
