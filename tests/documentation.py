@@ -25,11 +25,15 @@ def load(name):
     return module
 
 
+def boxes_of(page):
+    """Return all boxes of a page in their order, each with its language."""
+    return _BOX.findall(page.read_text(encoding="utf-8"))
+
+
 def boxes(language):
     """Return all boxes of code in a language, each with the page and its place in it."""
     found = []
     for page in PAGES:
-        every = _BOX.findall(page.read_text(encoding="utf-8"))
-        chosen = [text for marked, text in every if marked == language]
+        chosen = [text for marked, text in boxes_of(page) if marked == language]
         found += [(f"{page.name} {number}", text) for number, text in enumerate(chosen)]
     return found

@@ -408,6 +408,9 @@ def test_a_plan_says_its_shares_and_what_is_stated():
         "Shares of the budget of dense: moments 100 %. "
         "Stated: facts of 4 of 4 columns and row_norm; nothing is learned."
     )
+    levels = {"age": (18, 99), "sex": {"levels": ["f", "m"]}, "sleep": {}}
+    named = dpcov.plan(n=9000, **BUDGET, columns=levels)
+    assert "Stated: facts of 2 of 3 columns" in named.budget
     own = dpcov.plan(n=9000, p=4, **BUDGET, shares={"range": 0.1})
     assert own.shares["range"] == pytest.approx(0.1)
     assert dpcov.plan(n=9000, p=4, epsilon=1.0, neighbors="local").budget == ""

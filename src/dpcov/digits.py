@@ -124,16 +124,17 @@ def interval_text(low: float, high: float) -> str:
 
 
 def probability_text(probability: float) -> str:
-    """Write a q-value; one that is very small is never written as zero.
+    """Write a q-value to two digits; one that is very small is never written as zero.
 
     Examples
     --------
-    >>> probability_text(0.0456), probability_text(0.000234), probability_text(2.34e-7)
-    ('0.046', '0.00023', '< 0.0001')
+    >>> probability_text(0.0456), probability_text(0.2), probability_text(2.34e-7)
+    ('0.046', '0.20', '< 0.0001')
     """
     if probability < _SMALLEST_PROBABILITY:
         return f"< {_SMALLEST_PROBABILITY}"
-    return f"{float(f'{probability:.1e}'):.5g}"
+    rounded = float(f"{probability:.1e}")
+    return in_digits_of(rounded, rounded)
 
 
 def quoted(name: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 import dpcov
 from answers.scales import CORRELATIONS, NAMES, clear, holds, releases, table
 from dpcov.answers.component_analysis import find_components
+from dpcov.answers.components_text import eigenvalue_lines
 from dpcov.answers.consistency import find_reliability
 from dpcov.answers.correlation_block import Block
 from dpcov.answers.factor_analysis import find_factors
@@ -105,6 +106,17 @@ def test_unrelated_columns_seldom_have_a_component():
     # Sampling alone would not explain them: the control.
     edge = (1 + np.sqrt(8 / 3000)) ** 2
     assert np.mean([each.seen[0] > edge for each in found]) > 0.9
+
+
+def test_what_counts_is_printed_above_what_it_is_compared_with():
+    found = clear(n_rows=3000).components(8).eigenvalues
+    lines = eigenvalue_lines(clear(n_rows=3000).components(8), 0.95)
+    seen = [float(line[-2]) for line in lines]
+    unrelated = [float(line[-1].removeprefix("< ")) for line in lines]
+    assert [one > other for one, other in zip(seen, unrelated, strict=True)] == (
+        found.seen > found.unrelated
+    ).tolist()
+    assert min(map(abs, np.subtract(seen, unrelated))) > 0
 
 
 def test_components_with_equal_eigenvalues_cannot_be_told_from_each_other():

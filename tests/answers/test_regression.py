@@ -8,6 +8,8 @@ import pytest
 import dpcov
 from answers.tables import PROMISE, number_rows, survey, survey_frame, survey_with_rare
 from dpcov.answers.error_sources import ErrorSources
+from dpcov.answers.fit import Quality
+from dpcov.digits import with_share_error
 from dpcov.errors import ParameterError
 
 NAMES = ["x0", "x1", "x2", "x3"]
@@ -168,6 +170,34 @@ def test_an_outcome_whose_variance_is_noise_has_no_r_squared():
     assert np.isnan(fit.r_squared)
     assert fit.r_squared_interval() == (0.0, 1.0)
     assert "no R²" in fit.summary()
+
+
+@pytest.mark.parametrize(
+    ("r_squared", "said"),
+    [
+        (1.0, "R² is at least 0.73 (95 %). What is left is too small to tell from nothing."),
+        (0.9, "R² 0.90 ± 0.14 (95 %: 0.63 to 1.00). What is left is too small to tell from "),
+        (0.5, "R² 0.50 ± 0.14 (95 %: 0.23 to 0.77). What is left has a standard deviation of 0.7"),
+        (0.0, "R² is at most 0.27 (95 %). What is left has a standard deviation of 1."),
+    ],
+)
+def test_an_r_squared_at_its_end_is_said_to_be_at_least_or_at_most(r_squared, said):
+    fit = without_noise(number_rows(3_000)).regress("x4", on=NAMES)
+    found = Quality(r_squared, 0.14, 1 - r_squared, is_told=True)
+    assert said in replace(fit, quality=found).summary()
+
+
+def test_the_summary_names_the_column_with_most_gaps():
+    fit = survey().regress("income", on=["age", "school", "sex"])
+    found = survey().observed
+    share, error = (float(each[1, 1]) for each in (found.share, found.standard_error))
+    assert f"pairwise, since school is there in {with_share_error(share, error)} of" in (
+        fit.summary()
+    )
+
+
+def test_columns_of_a_formula_without_gaps_are_said_to_have_none():
+    assert "pairwise" not in survey().regress("income", on=["rest"]).summary()
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,14 @@ def table(*names, number="1,234.56"):
     ["age", "how satisfied are you with your life as a whole these days", "x" * 70, "x" * 200],
 )
 def test_no_name_is_cut(name):
-    shown = table("age", name).split("\n")
-    assert name in " ".join(line.split("  1,234")[0].strip() for line in shown)
+    shown = "".join(line.split("  1,234")[0] for line in table("age", name).split("\n"))
+    assert name.replace(" ", "") in shown.replace(" ", "")
+
+
+def test_a_name_without_spaces_goes_on_after_an_underscore():
+    shown = table("earliest_credit_line_of_the_household").split("\n")
+    assert shown[-2].endswith("_")
+    assert shown[-1].startswith("  ")
 
 
 def test_no_table_is_wider_than_a_terminal_if_its_words_are_not():
@@ -24,10 +30,19 @@ def test_no_table_is_wider_than_a_terminal_if_its_words_are_not():
         assert max(map(len, table(*names).split("\n"))) <= 80
 
 
-def test_numbers_that_are_too_many_take_a_line_each():
+def test_numbers_that_are_too_many_stand_in_tables_below_each_other():
     shown = table("age", number="1,234,567,890,123,456")
-    assert shown.split("\n")[0] == "age"
-    assert "  std. error    1,234,567,890,123,456" in shown
+    assert [part.split("\n")[0].split() for part in shown.split("\n\n")] == [
+        ["coefficient", "std.", "error", "from"],
+        ["to", "standardized"],
+    ]
+    assert max(map(len, shown.split("\n"))) <= 80
+
+
+def test_an_error_stands_in_the_table_of_its_number():
+    shown = align(("", *("C", "±") * 9), [["age", *["0.123"] * 18]])
+    assert all(part.split()[:2] == ["C", "±"] for part in shown.split("\n\n"))
+    assert len(shown.split("\n\n")) == 2
 
 
 def test_headings_take_two_lines_where_room_is_short():

@@ -290,7 +290,7 @@ def test_nothing_but_the_promise_need_be_stated(rows, tmp_path):
 def test_the_terminal_says_what_was_learned(rows, tmp_path):
     said = run("release", rows, *PROMISE, "--out", tmp_path / "out").stdout
     shown = run("show", tmp_path / "out").stdout
-    for text in ("limited to the limits of their columns", "of the rows were longer", "deviation"):
+    for text in ("limited to the limits of their columns", "of the rows were longer", "limited sd"):
         assert text in said
         assert text in shown
     stated = run("release", rows, *PROMISE, "--out", tmp_path / "two", "--row-norm", 4).stdout

@@ -106,7 +106,7 @@ def test_nothing_of_the_file_is_in_the_card(place):
 def test_show_prints_what_the_release_printed(place):
     shown = dpcov_command("show", "survey", cwd=place)
     assert shown.returncode == 0
-    assert "Promised: What had a chance of 1 % has at most 2.8 %." in shown.stdout
+    assert "Promised: What had a chance of 1 % has at most 2.72 %." in shown.stdout
     assert "(1, 1e-06)-differential privacy" in shown.stdout
     assert re.search(r"age +│ income", shown.stdout)
 

@@ -92,6 +92,22 @@ def test_cards_and_ledger_check_each_other(published):
         assert invoke(["verify", folder]).exit_code == 0
 
 
+def test_the_same_request_replaces_its_folder_without_a_warning(budget, table, tmp_path):
+    asked = ["release", table, *SPEND, "--ledger", budget, "--out", tmp_path / "spring"]
+    assert invoke([*asked, "--request-id", "spring"]).exit_code == 0
+    before = (tmp_path / "spring" / "release.npz").read_bytes()
+    again = invoke([*asked, "--request-id", "spring", "--force"])
+    assert (again.exit_code, again.stderr) == (0, "")
+    assert (tmp_path / "spring" / "release.npz").read_bytes() == before
+    assert dpcov.Ledger(budget).account().releases == 1
+
+
+def test_another_request_warns_when_it_replaces_a_folder(budget, table, tmp_path):
+    asked = ["release", table, *SPEND, "--ledger", budget, "--out", tmp_path / "spring", "--force"]
+    assert invoke([*asked, "--request-id", "spring"]).exit_code == 0
+    assert "both count" in invoke([*asked, "--request-id", "autumn"]).stderr
+
+
 def test_an_estimate_keeps_what_the_ledger_said(published, tmp_path):
     ledger, folders = published
     made = invoke(["estimate", folders[1], "--rule", "soft", "--out", tmp_path / "soft", "-q"])

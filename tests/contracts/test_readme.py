@@ -2,11 +2,13 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 import typer.main
 
-from documentation import PAGES, boxes
+from cli.runner import invoke
+from documentation import PAGES, ROOT, boxes, boxes_of
 from dpcov import Columns, local
 from dpcov.cli.app import COMMANDS as REGISTERED
 from dpcov.cli.app import app
@@ -23,6 +25,13 @@ COMMANDS = sorted(
 )
 
 
+def run(block):
+    """Run an example of Python, and return the names that it leaves."""
+    names: dict[str, object] = {}
+    exec(compile(block, "example", "exec"), names)  # noqa: S102
+    return names
+
+
 def test_the_readme_has_examples():
     assert len(EXAMPLES) >= 2
 
@@ -35,8 +44,7 @@ def test_no_example_of_python_stands_in_a_box_that_is_not_run():
 @pytest.mark.parametrize("block", EXAMPLES)
 def test_an_example_of_the_readme_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(compile(block, "example", "exec"), names)  # noqa: S102
+    names = run(block)
     assert names.keys() & {"audit", "dpcov", "local", "paper", "privacy"}, (
         "an example uses the library"
     )
@@ -66,3 +74,19 @@ def test_a_file_of_the_documents_is_taken(text, tmp_path):
     path.write_text(text, encoding="utf-8")
     read = local.Study.load if "[[questions]]" in text else Columns.load
     assert read(path) is not None
+
+
+def test_the_tutorial_runs_from_top_to_bottom_in_one_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for language, text in boxes_of(ROOT / "docs" / "tutorial.md"):
+        if language == "python":
+            run(text)
+        elif language == "toml":
+            Path("columns.toml").write_text(text, encoding="utf-8")
+        else:
+            for line in text.replace("\\\n", " ").splitlines():
+                command, _, file = line.partition(" > ")
+                result = invoke(shlex.split(command)[1:])
+                assert result.exit_code == 0, f"{line}\n{result.stderr}"
+                if file:
+                    Path(file).write_text(result.stdout, encoding="utf-8")

@@ -40,6 +40,15 @@ def account(**stated):
     return Account(terms, Limit.of(**({"epsilon": 1.0, "delta": 1e-6} | stated)))
 
 
+def test_an_account_is_printed_with_numbers_that_can_be_read(ledger):
+    ledger.enter("counts", epsilon=0.1)
+    found = ledger.account()
+    assert repr(found) == (
+        f"Account({found.terms.population!r}, limit=({found.limit.epsilon:g}, "
+        f"{found.limit.delta:g}), spent={up(found.spent)}, charges=1, releases=1)"
+    )
+
+
 @pytest.mark.parametrize("number", NO_NUMBERS, ids=repr)
 @pytest.mark.parametrize("name", ["epsilon", "rho", "multiplier"])
 def test_what_is_no_ordinary_number_is_not_entered(ledger, name, number):

@@ -94,6 +94,18 @@ def test_the_ends_are_where_the_release_begins_to_speak_against_them(r, s, noise
             )
 
 
+def test_beside_a_column_within_its_noise_no_correlation_is_excluded():
+    rows = np.random.default_rng(0).standard_normal((3_000, 4)) * [1, 1, 1, 0.01]
+    estimate = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=6, seed=2).estimate()
+    pairs, (low, high) = estimate.pairs(), estimate.correlation_interval()
+    of_last = pairs.second == 3
+    assert of_last.sum() == 3
+    assert (pairs.low[of_last] == -1).all()
+    assert (pairs.high[of_last] == 1).all()
+    assert (high - low)[3, :3].tolist() == [2.0, 2.0, 2.0]
+    assert (pairs.high - pairs.low)[~of_last].max() < 0.5
+
+
 def test_a_column_within_its_noise_has_no_correlation_to_tell():
     rows = np.random.default_rng(0).standard_normal((3_000, 4)) * [1, 1, 1, 0.01]
     rows[:, 1] = rows[:, 0]

@@ -15,6 +15,7 @@ import pytest
 
 from cli.runner import invoke
 from dpcov.publication.dictionary import describe_files
+from dpcov.releases.tails import INSTEAD, Tails
 
 NUMBER = re.compile(r"(?<![\w.^])[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 # Numbers of sentences that are about no data: odds, rates, powers, a paper of 2019, half and ten.
@@ -233,9 +234,12 @@ def test_every_column_on_the_page_has_the_numbers_of_the_table(folder):
     for name, *cells in lines:
         shown, row = dict(zip(heading[1:], cells, strict=True)), columns[name]
         for label, value, error in (
-            ("mean ± se", "mean", "mean_error"),
-            ("std. deviation ± se", "standard_deviation", "standard_deviation_error"),
+            ("limited mean ± se", "mean", "mean_error"),
+            ("limited sd ± se", "standard_deviation", "standard_deviation_error"),
         ):
+            if row["tails"] != "not seen":
+                assert shown[label] == INSTEAD[Tails(row["tails"])]
+                continue
             number, spread = shown[label].split(" ± ")
             assert agrees(number, row[value], row[error])
             assert agrees(spread, row[error])

@@ -3,8 +3,10 @@ import json
 import math
 
 import jsonschema
+import numpy as np
 import pytest
 
+import dpcov
 from dpcov.errors import ParameterError
 from dpcov.privacy import event_from_dict
 from dpcov.publication import card_schema, card_to_markdown, make_card
@@ -151,8 +153,17 @@ def test_the_words_state_the_odds_rounded_up():
     text = words(card_to_markdown(card_of(releases.dense())))
     assert "at most e^ε = 2.72 times as often" in text
     assert "a chance of δ = 1e-06 on top" in text
-    assert "What had a chance of 1 % has at most 2.8 %." in text
+    assert "What had a chance of 1 % has at most 2.72 %." in text
     assert "with probability at most 13.6 %" in text
+
+
+def test_a_card_counts_the_moments_with_whether_cells_are_there():
+    table = np.random.default_rng(0).normal(size=(5000, 3))
+    card = card_of(dpcov.release(table, epsilon=1.0, delta=1e-6))
+    assert card["released"]["number"] == 21
+    assert card["released"]["in_words"].startswith(
+        "21 second moments of 6 numbers for each row, 3 of which say whether a cell is there: "
+    )
 
 
 def test_a_promise_that_says_nothing_is_not_made_to_look_like_one():

@@ -88,7 +88,7 @@ def test_correlations_are_written_as_far_as_their_digits_mean_something(correlat
 
 @pytest.mark.parametrize(
     ("probability", "text"),
-    [(0.0, "< 0.0001"), (9.9e-5, "< 0.0001"), (1e-4, "0.0001"), (0.0456, "0.046"), (1.0, "1")],
+    [(0.0, "< 0.0001"), (9.9e-5, "< 0.0001"), (1e-4, "0.00010"), (0.0456, "0.046"), (1.0, "1.0")],
 )
 def test_small_probabilities_are_never_written_as_zero(probability, text):
     assert probability_text(probability) == text

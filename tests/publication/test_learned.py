@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcov.digits import in_digits_of, name_some, with_share_error
-from dpcov.publication import card_learned, make_card
+from dpcov.publication import make_card
 from dpcov.publication.columns import MOST_ROWS, column_rows
 from dpcov.releases.learned import Known
 from publication import releases
@@ -113,10 +113,10 @@ def test_what_was_learned_is_counted():
 
 def test_the_table_says_how_every_fact_is_known():
     rows = {row.name: row.cells for row in column_rows(made(releases.uneven)[1])}
-    assert rows["a"]["known"] == "nothing"
-    assert rows["b"]["known"] == "range"
-    assert rows["never"]["known"] == "nothing; range, scale guessed"
-    assert rows["known"]["known"] == "all"
+    assert rows["a"]["known"] == "learned"
+    assert rows["b"]["known"] == "range stated; center, scale learned"
+    assert rows["never"]["known"] == "center learned; range, scale guessed"
+    assert rows["known"]["known"] == "stated"
     assert rows["b"]["limits"] == "-3 to 3"
 
 
@@ -160,10 +160,3 @@ def test_some_names_are_named():
 
 def test_codes_have_words():
     assert {code.value for code in Known} == {0, 1, 2}
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "few", "many"), [(1, 1.9, 2.1), (20, 2.2, 2.3), (83, 2.7, 2.8)]
-)
-def test_of_more_columns_a_cut_tail_must_stand_out_by_more(n_columns, few, many):
-    assert few < card_learned._likely(n_columns) < many

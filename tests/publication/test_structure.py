@@ -174,6 +174,10 @@ def test_the_sentences_count_what_the_tables_have(folder, card, page):
     assert all(sentence in text for sentence in card["related"]["partial"]["in_words"])
 
 
+def test_nothing_that_is_there_is_said_to_be_absent(folder):
+    assert "There is no" not in (folder / "README.md").read_text("utf-8")
+
+
 def test_card_md_has_the_same_sentences(folder, card):
     text = (folder / "card.md").read_text(encoding="utf-8")
     for part in ("components", "partial"):
@@ -197,6 +201,9 @@ def test_unrelated_columns_have_no_such_section(tmp_path):
     card = write_folder(made.release, made, tmp_path / "out")
     assert card["related"]["components"] is card["related"]["partial"] is None
     assert not {name.partition(".")[0] for name in card["files"]} & set(STRUCTURE_TABLES)
+    readme = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "There is no `components.csv`: no component stands above" in readme
+    assert "There is no `partial_correlations.csv`: the noise is too large to tell" in readme
     assert "All columns together" not in (tmp_path / "out" / "page.html").read_text("utf-8")
     assert verify_folder(tmp_path / "out").problems == ()
 

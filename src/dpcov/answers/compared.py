@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.postprocess.correlations import CorrelationErrors, Released, is_told, stands_out
+from dpcov.postprocess.correlations import CorrelationErrors, Released, released_at, stands_out
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
@@ -56,11 +56,7 @@ class Compared:
         deviation = np.sqrt(self.noise.variances)
         values = self.release.matrix[i, j] / (deviation[i] * deviation[j])
         values = np.clip(values, -1.0, 1.0)
-        errors = CorrelationErrors.at(self.noise, i, j)
-        low, high = errors.interval(values, width)
-        known = stands_out(self.noise)
-        told = is_told(low, high) & known[i] & known[j]
-        return Released(values, np.sqrt(errors.variance(values)), low, high, told)
+        return released_at(values, CorrelationErrors.at(self.noise, i, j), width)
 
     def covariances(self, first: Places, second: Places) -> WithErrors:
         """Return the covariances of some pairs as released."""

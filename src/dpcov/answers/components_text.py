@@ -20,7 +20,9 @@ __all__ = [
     "summarize",
 ]
 
-EIGENVALUES = ("", "eigenvalue", "std. error", "from", "to", "share", "of unrelated columns")
+EIGENVALUES = (
+    "", "eigenvalue", "std. error", "from", "to", "share", "as released", "of unrelated columns"
+)  # fmt: skip
 
 
 def summarize(found: Components, confidence: float) -> str:
@@ -44,8 +46,11 @@ def eigenvalue_lines(found: Components, confidence: float) -> list[list[str]]:
         numbers = [value, error, float(low[place]), float(high[place])]
         written = [in_digits_of(error, number) for number in numbers]
         share = f"{100 * values.shares[place]:.1f} %"
-        compared = in_digits_of(error, float(values.unrelated[place]))
-        lines.append([f"C{place + 1}", *written, share, f"< {compared}"])
+        seen, unrelated = float(values.seen[place]), float(values.unrelated[place])
+        # To the digits in which they differ: which of them is larger decides.
+        step = min(error, abs(seen - unrelated))
+        compared = [in_digits_of(step, seen), f"< {in_digits_of(step, unrelated)}"]
+        lines.append([f"C{place + 1}", *written, share, *compared])
     return lines
 
 
@@ -68,7 +73,7 @@ def loading_lines(found: Components) -> tuple[list[str], list[list[str]]]:
 
 def sentences(found: Components, confidence: float) -> list[str]:
     """Return what to know of components."""
-    said = [_above(found), whom(found.block.release.n_rows, found.about, confidence)]
+    said = [_above(found), whom(found.block.release, found.columns, found.about, confidence)]
     # Components that are turned in any case need not be told from each other.
     groups = (
         group for group in found.groups if not found.rotation or group[-1] >= found.n_components
@@ -98,7 +103,10 @@ def _above(found: Components) -> str:
             "may be none that columns have in common."
         )
     stand = "1 component stands" if above == 1 else f"{above} components stand"
-    return f"{stand} above what noise and sampling give to unrelated columns."
+    return (
+        f"{stand} above what noise and sampling give to unrelated columns: compared are "
+        "eigenvalues as released, with what both add to them."
+    )
 
 
 def _loadings_title(found: Components) -> str:

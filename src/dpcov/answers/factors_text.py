@@ -56,7 +56,7 @@ def loading_table(found: Factors) -> tuple[list[str], list[list[str]]]:
 
 def sentences(found: Factors, confidence: float) -> list[str]:
     """Return what to know of a factor analysis."""
-    said = [*_fit(found), whom(found.block.release.n_rows, found.about, confidence)]
+    said = [*_fit(found), whom(found.block.release, found.columns, found.about, confidence)]
     if found.rotation == "promax" and found.n_factors > 1:
         said.append(f"Factors are correlated: {_correlations(found)}.")
     if found.heywood.any():

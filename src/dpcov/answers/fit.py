@@ -146,7 +146,10 @@ class Fit(ReadOnly):
 
     @property
     def residual_deviation(self) -> float:
-        """The standard deviation of what the coefficients leave, in units of the outcome."""
+        """The standard deviation of what the coefficients leave, in units of the outcome.
+
+        Where the interval of `r_squared` ends at 1, it cannot be told from zero, and may be zero.
+        """
         return float(np.sqrt(self.quality.residual_variance))
 
     @property

@@ -13,7 +13,7 @@ from dpcov.releases import PairsRelease
 
 __all__ = ["HEADING", "lines_of", "sentences", "summarize"]
 
-HEADING = ("", "coefficient", "std. error", "z", "p", "from", "to", "standardized")
+HEADING = ("", "coefficient", "std. error", "z", "p", "from", "to", "beta")
 _UNTOLD = "cannot be told"
 
 
@@ -47,7 +47,8 @@ def lines_of(fit: Fit, confidence: float) -> list[list[str]]:
 
 def sentences(fit: Fit, confidence: float) -> list[str]:
     """Return what to know of a fit."""
-    said = [_predicts(fit, confidence), whom(fit.n_rows, fit.about, confidence)]
+    columns = [fit.outcome, *fit.predictors]
+    said = [_predicts(fit, confidence), whom(fit.release, columns, fit.about, confidence)]
     if fit.left_out:
         said.append(
             f"The variance of {name_some(fit.left_out)} does not stand out of the noise: left out, "
@@ -89,13 +90,18 @@ def _predicts(fit: Fit, confidence: float) -> str:
     low, high = fit.r_squared_interval(confidence)
     if low <= 0 and high >= 1:
         return "The noise is too large to tell how much of the outcome is explained."
-    error = fit.r_squared_error
-    left = fit.residual_deviation
+    error, sure = fit.r_squared_error, percent(confidence)
+    if high >= 1:
+        left = "What is left is too small to tell from nothing."
+    else:
+        left = f"What is left has a standard deviation of {fit.residual_deviation:.4g}."
+    # Noise put an R² at an end of its range beyond it: where it lies is not told, only how far off.
+    if fit.r_squared >= 1:
+        return f"R² is at least {in_digits_of(error, low)} ({sure}). {left}"
+    if fit.r_squared <= 0:
+        return f"R² is at most {in_digits_of(error, high)} ({sure}). {left}"
     ends = f"{in_digits_of(error, low)} to {in_digits_of(error, high)}"
-    return (
-        f"R² {with_error(fit.r_squared, error)} ({percent(confidence)}: {ends}). What is left has "
-        f"a standard deviation of {left:.4g}."
-    )
+    return f"R² {with_error(fit.r_squared, error)} ({sure}: {ends}). {left}"
 
 
 def _is_level(fit: Fit, name: str) -> bool:

@@ -16,7 +16,7 @@ from dpcov.releases import PairsRelease
 
 __all__ = ["HEADING", "lines_of", "sentences", "summarize"]
 
-HEADING = ("column", "column", "partial correlation", "interval", "p", "q-value")
+HEADING = ("", "partial correlation", "interval", "p", "q-value")
 _SHOWN = 20
 
 
@@ -34,8 +34,7 @@ def lines_of(edges: Iterable[PartialCorrelation]) -> list[list[str]]:
     """Return the lines of a table of some pairs."""
     return [
         [
-            edge.first,
-            edge.second,
+            f"{edge.first} – {edge.second}",
             correlation_text(edge.value, edge.high - edge.low) if edge.told else TOO_NOISY,
             interval_text(edge.low, edge.high) if edge.told else "",
             probability_text(edge.p_value),
@@ -51,7 +50,7 @@ def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
     said = [
         f"{related:,} of {len(found):,} pairs are related given all other columns, at a false "
         f"discovery rate of {percent(fdr)}.",
-        whom(found.release.n_rows, found.about, found.confidence),
+        whom(found.release, found.columns, found.about, found.confidence),
     ]
     untold = [
         name for name, told in zip(found.columns, found.told_columns, strict=True) if not told

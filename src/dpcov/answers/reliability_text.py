@@ -55,10 +55,10 @@ def item_lines(found: Reliability) -> list[list[str]]:
 
 def sentences(found: Reliability, confidence: float) -> list[str]:
     """Return what to know of an analysis of items."""
-    rows = found.block.release.n_rows
+    of = whom(found.block.release, found.columns, found.about, confidence)
     if not found.is_told:
         told = "The variance of the sum of the items does not stand out of the noise: α and ω "
-        return [told + "are too noisy to tell.", whom(rows, found.about, confidence)]
+        return [told + "are too noisy to tell.", of]
     alpha, omega = found.alpha_interval(confidence), found.omega_interval(confidence)
     said = [_coefficient("Cronbach's α", found.alpha, alpha, confidence)]
     if found.omega_fit.is_told:
@@ -78,7 +78,7 @@ def sentences(found: Reliability, confidence: float) -> list[str]:
             "One factor would leave less than nothing of an item (a Heywood case), so that ω is "
             "not to be relied on."
         )
-    said.append(whom(rows, found.about, confidence))
+    said.append(of)
     return said + limited_cells(found.block.release)
 
 

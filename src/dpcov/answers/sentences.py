@@ -5,20 +5,37 @@ Owns these texts, once for all answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from dpcov.digits import name_some, percent
+import numpy as np
+
+from dpcov.digits import name_some, percent, with_share_error
 from dpcov.releases import AnyRelease, Release
 
 __all__ = ["compared_levels", "limited_cells", "whom"]
 
 
-def whom(n_rows: int, about: str, confidence: float) -> str:
-    """Return of whom intervals are, and how often they hold."""
-    ends = f"{n_rows:,} rows. Intervals hold with {percent(confidence)}"
+def whom(release: AnyRelease, columns: Sequence[str], about: str, confidence: float) -> str:
+    """Return of whom an answer about these columns is, and how often its intervals hold."""
+    rows = f"{release.n_rows:,} rows{_pairwise(release, columns)}"
+    ends = f"{rows}. Intervals hold with {percent(confidence)}"
     if about == "table":
         return f"{ends}, and are about these very rows: privacy noise alone is counted."
     return f"{ends}: privacy noise and, as for Gaussian rows, sampling are counted."
+
+
+def _pairwise(release: AnyRelease, columns: Sequence[str]) -> str:
+    """Return that not all rows have all cells, and which column has fewest, if any lacks some."""
+    if not isinstance(release, Release):
+        return ""
+    design, found = release.design, release.observed
+    fields = design.field_of[[design.names.index(name) for name in columns]]
+    least = int(fields[np.argmin(found.share.diagonal()[fields])])
+    share, error = (float(each[least, least]) for each in (found.share, found.standard_error))
+    if share >= 1:
+        return ""
+    there = with_share_error(share, error)
+    return f", computed pairwise, since {found.columns[least]} is there in {there} of them"
 
 
 def limited_cells(release: AnyRelease) -> list[str]:

@@ -1,17 +1,20 @@
 """Plain tables of text, aligned, for answers that are printed.
 
 Owns their layout and nothing of what stands in them. Nothing is cut: where a table is too wide for
-a terminal, long names take several lines, or lines of their own, and at worst each number does.
+a terminal, long names take several lines, and columns that have no room stand in a second table
+below, with the names again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 
 __all__ = ["align"]
 
 _WIDEST = 80
+_LEAST_NAME = 16
+_ERROR = "±"  # the title of a column that belongs to the one before it
 
 
 def align(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -31,28 +34,45 @@ def align(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
       satisfaction and more                                            1.25
     age                                                                  -3
     >>> print(align(["", "value"], [["x" * 78, "1.25"], ["age", "-3"]]))
-      value
-      -----
-    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-       1.25
-    age
-         -3
+                                                                               value
+    -------------------------------------------------------------------------  -----
+    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+      xxxxx                                                                     1.25
+    age                                                                           -3
     """
+    parts = _parts(heading, lines)
+    return "\n\n".join(
+        _aligned([heading[0], *heading[part]], [[line[0], *line[part]] for line in lines])
+        for part in parts
+    )
+
+
+def _parts(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> list[slice]:
+    """Return which columns stand in one table: as many as have room, errors by their numbers."""
+    widths = _widths([title.split(" ") for title in heading], lines)
+    least = min(widths[0], _LEAST_NAME)
+    starts, taken = [1], least
+    for place in range(1, len(widths)):
+        together = 2 if list(heading[place + 1 : place + 2]) == [_ERROR] else 1
+        needed = sum(2 + width for width in widths[place : place + together])
+        if taken + needed > _WIDEST and place > starts[-1] and heading[place] != _ERROR:
+            starts.append(place)
+            taken = least
+        taken += 2 + widths[place]
+    return [slice(*ends) for ends in zip(starts, [*starts[1:], len(widths)], strict=True)]
+
+
+def _aligned(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     titles = [[title] for title in heading]
     widths = _widths(titles, lines)
     if sum(widths) + 2 * (len(widths) - 1) > _WIDEST:
         titles = [title.split(" ") for title in heading]
         widths = _widths(titles, lines)
-    room = _WIDEST - sum(widths[1:]) - 2 * (len(widths) - 1)
-    if room < 0:
-        return "\n".join(_listed(heading, lines))
+    room = max(_WIDEST - sum(widths[1:]) - 2 * (len(widths) - 1), _LEAST_NAME)
     names = [[line[0]] for line in lines]
     if room < widths[0]:
-        # With the two blanks that all but the first line of a name begin with.
-        longest = 2 + max(len(word) for line in lines for word in line[0].split(" "))
-        room = room if longest <= room else 0
         names = [_wrapped(line[0], room) for line in lines]
-        widths[0] = max(len(part) for parts in names for part in parts) if room else 0
+        widths[0] = max(len(part) for parts in names for part in parts)
     text = [_joined(line, widths) for line in _from_below(titles)]
     text.append(_joined(["-" * width for width in widths], widths))
     for parts, line in zip(names, lines, strict=True):
@@ -73,20 +93,16 @@ def _from_below(titles: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _wrapped(name: str, room: int) -> list[str]:
-    """Return the lines of a name: as many as it needs, or one, with its numbers in the next."""
-    if not room:
-        return [name.rstrip(), ""]
-    return wrap(name, room, subsequent_indent="  ", break_on_hyphens=False) or [""]
+    """Return the lines of a name: as many as it needs; a word that is longer goes on in the next.
 
-
-def _listed(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table with a line for each of its cells that is not empty."""
-    width = max(map(len, heading))
-    for line in lines:
-        yield line[0].rstrip()
-        for title, cell in zip(heading[1:], line[1:], strict=True):
-            if cell:
-                yield f"  {title.ljust(width)}  {cell}"
+    Lines may end at an underscore, too. The numbers stand in the last.
+    """
+    # To `wrap` a vertical tab is white space; names have none.
+    breakable = name.replace("_", "_\v")
+    lines = wrap(
+        breakable, room, subsequent_indent="  ", break_on_hyphens=False, replace_whitespace=False
+    )
+    return [line.replace("\v", "") for line in lines] or [""]
 
 
 def _joined(line: Sequence[str], widths: Sequence[int]) -> str:

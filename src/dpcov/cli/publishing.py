@@ -20,6 +20,7 @@ from dpcov.parameters import check_number
 from dpcov.publication.card import check_date
 from dpcov.publication.card_file import read_card
 from dpcov.publication.folder import Identity, check_extras, fill_folder
+from dpcov.publication.folder_files import RELEASE_FILE
 from dpcov.publication.replacement import Aside, write_aside
 from dpcov.publication.tables import tables_to_show
 from dpcov.releases import AnyRelease
@@ -40,8 +41,8 @@ class Output:
     as_json: bool
     quiet: bool
     ledger: Ledger | None = None
-    may_be_asked_again: bool = False
-    """Whether a second request returns the same release, and is not charged."""
+    request_id: str | None = None
+    """The request in the ledger: asked again, it returns the same release and is not charged."""
 
 
 def publish(make: Callable[[], AnyRelease], output: Output, *, spends: bool = True) -> None:
@@ -55,7 +56,7 @@ def publish(make: Callable[[], AnyRelease], output: Output, *, spends: bool = Tr
 
     def spend() -> Any:
         if output.force and spends:
-            _warn_of_the_release_before(output.out)
+            _warn_of_the_release_before(output)
         begun.append(True)  # from here on `make` says itself whether something was spent
         drawn.append(make())
         return drawn[0].estimate()
@@ -101,7 +102,7 @@ def write_and_say(
             tell(
                 "warning: noise had been drawn, and then the folder could not be written. Nothing "
                 f"was published, and the budget counts as spent."
-                f"{again if output.may_be_asked_again else ''}"
+                f"{'' if output.request_id is None else again}"
             )
         raise
 
@@ -123,16 +124,27 @@ def _say(card: dict[str, Any], estimate: Any, output: Output) -> None:
     console.print(f"Written to {out}: {', '.join([*card['files'], 'card.json'])}")
 
 
-def _warn_of_the_release_before(out: Path) -> None:
+def _warn_of_the_release_before(output: Output) -> None:
     """Say that budgets add up, when a release is about to be replaced by another."""
     try:
-        guarantee = read_card(out)["guarantee"]
+        card = read_card(output.out)
+        guarantee, stated = card["guarantee"], card["files"][RELEASE_FILE]
         if not guarantee["holds"]:
             return
         before = str(guarantee["statement"])
     except (DpcovError, KeyError):
         return
+    if stated == f"sha256:{_release_kept_for(output)}":
+        return  # the ledger returns this very release
     tell(
-        f"warning: {out} holds a release already: {before}. If the new one is about the same "
-        "people, both count, published or replaced: epsilons add up, and so do deltas."
+        f"warning: {output.out} holds a release already: {before}. If the new one is about the "
+        "same people, both count, published or replaced: epsilons add up, and so do deltas."
     )
+
+
+def _release_kept_for(output: Output) -> str | None:
+    """Return the digest of what the ledger has recorded for the request, if it has."""
+    if output.ledger is None or output.request_id is None:
+        return None
+    found = output.ledger.look()[0].find(output.request_id)
+    return None if found is None else found.sha256

@@ -252,8 +252,7 @@ def _publish(
         with refused_for_free():
             ledger = charged.open()
         given |= {"ledger": ledger, "request_id": charged.request_id}
-        again = charged.request_id is not None
-        output = replace(output, ledger=ledger, may_be_asked_again=again)
+        output = replace(output, ledger=ledger, request_id=charged.request_id)
         publish(lambda: spend(table, progress=progress, **given), output)
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from dpcov.cli.terminal import printable
 from dpcov.publication.category_views import association_rows
-from dpcov.publication.columns import HEADINGS, category_rows, column_rows, has_gaps, n_numbers
+from dpcov.publication.columns import category_rows, column_rows, has_gaps, headings, n_numbers
 from dpcov.publication.findings import pair_rows
 from dpcov.publication.series import Table as Published
 
@@ -34,7 +34,11 @@ _SHOWN = 10
 _SHOWN_COLUMNS = 20
 _SHOWN_LEVELS = 8
 _LEFT_OUT = ("known", "beyond")
-_NAME: Any = {"overflow": "ellipsis", "max_width": 30}
+_NAME: Any = {"overflow": "fold", "min_width": 12, "max_width": 60}
+_TWO_DECISIONS = (
+    "The list is made by tests, and the estimate by setting small correlations to zero: that of a "
+    "related pair may be 0."
+)
 
 
 def promise(card: Mapping[str, Any]) -> Group:
@@ -94,15 +98,16 @@ def columns_table(card: Mapping[str, Any]) -> Table:
     """
     rows = column_rows(card, _SHOWN_COLUMNS)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    headings = [heading for heading in rows[0].cells if heading not in _LEFT_OUT]
+    named = headings(card)
+    shown = [heading for heading in rows[0].cells if heading not in _LEFT_OUT]
     table.add_column("number" if card["data"]["n_categories"] else "column", **_NAME)
-    for heading in headings:
+    for heading in shown:
         # Limits may take two lines, each number in one.
         cells = [row.cells[heading].replace(" to ", " to\n") for row in rows]
         width = max(len(part) for cell in cells for part in cell.split("\n"))
-        table.add_column(HEADINGS[heading], justify="right", min_width=width)
+        table.add_column(named[heading], justify="right", min_width=width)
     for row in rows:
-        table.add_row(Text(printable(row.name)), *(row.cells[heading] for heading in headings))
+        table.add_row(Text(printable(row.name)), *(row.cells[heading] for heading in shown))
     return table
 
 
@@ -179,11 +184,13 @@ def associations_table(associations: Published) -> Table:
 
 def pairs_table(pairs: Published) -> Table:
     """Return the surest related pairs as a table: correlation, interval, estimate, q-value."""
-    table = Table()
+    table = Table(caption=_TWO_DECISIONS, caption_justify="left")
     for heading in ("column", "column"):
         table.add_column(heading, **_NAME)
     for heading in ("correlation", "95 % interval", "estimate", "q-value"):
-        table.add_column(heading, justify="right", no_wrap=heading != "correlation")
+        # A word that says why there is no number may take several lines, and no heading is cut.
+        wraps = heading == "correlation"
+        table.add_column(heading, justify="right", no_wrap=not wraps, min_width=len(heading))
     for row in pair_rows(pairs, _SHOWN, related_only=True):
         names = (Text(printable(row.first)), Text(printable(row.second)))
         table.add_row(*names, row.correlation, row.interval, row.estimate, row.q_value)

@@ -64,6 +64,7 @@ _OPTIONS = {
     r"\b(center|scales|epsilon|delta|neighbors|missing|seed|engine)(?:=| (?=must))": r"--\1 ",
     r"\b(confidence|fdr) (?=must)": r"--\1 ",
 }
+_ANY_WIDTH = 10_000
 _OURS = (typer.Exit, typer.Abort, typer.BadParameter)
 
 
@@ -170,8 +171,11 @@ class _Console(Console):
 
 
 def new_console() -> Console:
-    """Return the console of results. It has no colour when it is piped."""
-    return _Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
+    """Return the console of results. When it is piped it has no colour, and no width to keep to."""
+    piped = not sys.stdout.isatty()
+    return _Console(
+        highlight=False, markup=False, soft_wrap=piped, width=_ANY_WIDTH if piped else None
+    )
 
 
 def _fail(message: str, code: int) -> None:

@@ -187,6 +187,13 @@ class Account:
     complete: bool = False
     """Whether a charge was for complete tables only: then so is what all promise together."""
 
+    def __repr__(self) -> str:
+        limit = f"({self.limit.epsilon:g}, {self.limit.delta:g})"
+        return (
+            f"Account({self.terms.population!r}, limit={limit}, spent={up(self.spent)}, "
+            f"charges={self.charges}, releases={self.releases})"
+        )
+
     @property
     def counts(self) -> Counting:
         """How costs are added up, if something was charged."""

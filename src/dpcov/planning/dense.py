@@ -152,7 +152,10 @@ def what_is_stated(options: DenseOptions, *, n_rows: int, n_columns: int) -> str
     """Say which facts are stated, and what follows for the rest."""
     facts = () if options.facts is None else options.facts
     some = sum(
-        any(fact is not None for fact in (each.lower, each.upper, each.center, each.scale))
+        any(
+            fact is not None
+            for fact in (each.lower, each.upper, each.center, each.scale, each.levels)
+        )
         for each in facts
     )
     stated = f"facts of {some} of {n_columns} columns" if some else ""

@@ -14,6 +14,7 @@ from dpcov.plot.look import GRAY, POSITIVE, check_estimate, find_axes, say, show
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.column_errors import mean_errors
 from dpcov.postprocess.inference import interval_width
+from dpcov.releases.tails import INSTEAD, withheld
 
 __all__ = ["means"]
 
@@ -43,6 +44,7 @@ def means(
     Columns have different units. Where limits were learned, each column is drawn from its lower
     to its upper limit; else in standard deviations from the center that was stated. Gray lines
     reach one standard deviation to each side. The numbers beside the names are in its own units.
+    Of columns whose tails the limits have cut, and where a range is a guess, nothing is drawn.
 
     Examples
     --------
@@ -71,6 +73,7 @@ def means(
     shown = range(min(most, len(estimate.columns)))
     room = np.where(room > 0, room, 1.0)
     place, margin = (estimate.location - start) / room, width * error / room
+    place[list(withheld(estimate.release))] = np.nan  # drawn nowhere
     ax.hlines(
         shown,
         (place - estimate.released_deviations / room)[: len(shown)],
@@ -102,5 +105,7 @@ def means(
 
 
 def _name(estimate: AnyEstimate, column: int, error: float) -> str:
-    name = shown_name(estimate.columns[column], 20)
+    name, hidden = shown_name(estimate.columns[column], 20), withheld(estimate.release)
+    if column in hidden:
+        return f"{name}   {INSTEAD[hidden[column]]}"
     return f"{name}   {estimate.location[column]:.4g} ± {error:.2g}"

@@ -20,6 +20,7 @@ __all__ = [
     "CorrelationErrors",
     "Released",
     "is_told",
+    "released_at",
     "stands_out",
     "variances_of_correlations",
 ]
@@ -53,13 +54,15 @@ class CorrelationErrors:
     privacy noise and clipping give the covariance in units of both standard deviations, and
     `scale` a quarter of the relative variances of both variances, sampling left out. `cross` is
     how far the errors of the covariance and of both variances go together: nothing, where
-    they are entries of a release.
+    they are entries of a release. `known` says where both variances stand out of their noise:
+    elsewhere what was divided by says nothing, and no correlation is excluded.
     """
 
     sampling: Array
     noise: Array
     scale: Array
     cross: Array | float = 0.0
+    known: npt.NDArray[np.bool_] | bool = True
 
     @classmethod
     def of(cls, noise: NoiseModel, rows: slice, columns: slice = slice(None)) -> CorrelationErrors:
@@ -67,11 +70,12 @@ class CorrelationErrors:
         table = noise.of_table
         unit = np.outer(noise.variances[rows], noise.variances[columns])
         without = table.block(rows, columns)
-        relative = relative_variances(noise)
+        relative, known = relative_variances(noise), stands_out(noise)
         return cls(
             sampling=(noise.block(rows, columns) - without) / unit,
             noise=without / unit,
             scale=np.add.outer(relative[rows], relative[columns]) / 4,
+            known=np.logical_and.outer(known[rows], known[columns]),
         )
 
     @classmethod
@@ -80,11 +84,12 @@ class CorrelationErrors:
         nothing = np.zeros(())
         unit = noise.variances[first] * noise.variances[second]
         without = noise.of_table.pair_error(first, second, nothing) ** 2
-        relative = relative_variances(noise)
+        relative, known = relative_variances(noise), stands_out(noise)
         return cls(
             sampling=(noise.pair_error(first, second, nothing) ** 2 - without) / unit,
             noise=without / unit,
             scale=(relative[first] + relative[second]) / 4,
+            known=known[first] & known[second],
         )
 
     def about_table(self) -> CorrelationErrors:
@@ -104,11 +109,12 @@ class CorrelationErrors:
     def interval(self, released: Array, width: float) -> tuple[Array, Array]:
         """Return the ends of intervals of so many standard errors, within ±1.
 
+        They are ±1 where a variance is within its noise.
         `released` lies within ±1. What noise led beyond was brought back first, toward every
         possible truth, so that no interval covers less for it, and none is empty.
         """
         spread = width**2 * self.scale
-        open_ended = spread >= 1  # variances within their noise: no correlation is excluded
+        open_ended = (spread >= 1) | ~np.asarray(self.known)
         spread = np.where(open_ended, 0.0, spread)
         shift = width**2 * self.cross / 2
         ends = []
@@ -147,6 +153,12 @@ def relative_variances(noise: NoiseModel) -> Array:
 def stands_out(noise: NoiseModel) -> npt.NDArray[np.bool_]:
     """Return which columns have a variance that stands out of its noise."""
     return np.asarray(relative_variances(noise) <= _STANDS_OUT**-2)
+
+
+def released_at(values: Array, errors: CorrelationErrors, width: float) -> Released:
+    """Return correlations, within ±1, with intervals of so many standard errors."""
+    low, high = errors.interval(values, width)
+    return Released(values, np.sqrt(errors.variance(values)), low, high, is_told(low, high))
 
 
 def is_told(low: Array, high: Array) -> npt.NDArray[np.bool_]:

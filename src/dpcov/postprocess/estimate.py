@@ -21,8 +21,7 @@ from dpcov.postprocess.choice import Choice, RiskCurve, check_threshold, choose
 from dpcov.postprocess.correlations import (
     CorrelationErrors,
     Released,
-    is_told,
-    stands_out,
+    released_at,
     variances_of_correlations,
 )
 from dpcov.postprocess.eigenvalues import (
@@ -373,10 +372,7 @@ class Estimate(CovarianceEstimate):
         values = self.release.matrix[first, second] / (deviation[first] * deviation[second])
         np.clip(values, -1.0, 1.0, out=values)
         errors = CorrelationErrors.at(self.noise, first, second)
-        low, high = errors.interval(values, interval_width(confidence))
-        known = stands_out(self.noise)
-        told = is_told(low, high) & known[first] & known[second]
-        return Released(values, np.sqrt(errors.variance(values)), low, high, told)
+        return released_at(values, errors, interval_width(confidence))
 
     def _tested(self) -> tuple[Places, Places, Array]:
         return tested_pairs(self.release.matrix, self.noise)

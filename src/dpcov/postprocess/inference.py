@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.detection import dense_detectable
+from dpcov.digits import probability_text
 from dpcov.extras import load_pandas
 from dpcov.multiplicity import q_values, q_values_of_two, two_sided_cutoff
 from dpcov.notebook import show
@@ -163,7 +164,8 @@ class Edges:
             else number
         ]
         lines += [
-            f"  {edge.first} – {edge.second}: {_in_words(edge)} (q {edge.q_value:.2g})"
+            f"  {edge.first} – {edge.second}: {_in_words(edge)} "
+            f"(q {probability_text(edge.q_value)})"
             for edge, _ in zip(self, range(_SHOWN), strict=False)
         ]
         if len(self) > _SHOWN:
@@ -178,7 +180,7 @@ class Edges:
                 edge.first,
                 edge.second,
                 *(told if edge.told else (TOO_NOISY, "")),
-                f"{edge.q_value:.2g}",
+                probability_text(edge.q_value),
             )
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.digits import probability_text
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
 
@@ -45,7 +46,8 @@ class Pairs:
     standard_error : ndarray
         Of `released`: privacy noise, sampling, and the error of both standard deviations.
     low, high : ndarray
-        The ends of its interval, within ±1.
+        The ends of its interval, within ±1; they are ±1 where a variance does not stand out of its
+        noise.
     q_value : ndarray
         The smallest false discovery rate at which the pair is listed as related.
     told : ndarray of bool
@@ -147,7 +149,7 @@ class Pair:
             ("correlation", f"{self.correlation:+.3f}" if self.told else TOO_NOISY),
             ("released", f"{released}, {interval}"),
             ("covariance", f"{self.covariance:+.4g}"),
-            ("q-value", f"{self.q_value:.2g}"),
+            ("q-value", probability_text(self.q_value)),
         ]
 
     def __repr__(self) -> str:

@@ -43,7 +43,7 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
         "in_words": _in_words(
             f"a false discovery rate of {percent(fdr)}", related, len(listed), strongest
         )
-        + _untold_in_words(untold),
+        + _untold_in_words(untold, len(listed)),
     }
 
 
@@ -87,11 +87,14 @@ def _in_words(
     return [found, f"The strongest {which}, with {intervals}: {named}. {_MEASURES}"]
 
 
-def _untold_in_words(untold: int) -> list[str]:
+def _untold_in_words(untold: int, n_pairs: int) -> list[str]:
     if not untold:
         return []
-    pairs = "1 of these pairs" if untold == 1 else f"{untold:,} of these pairs"
-    return [f"How far the columns of {pairs} go together is {TOO_NOISY}."]
+    return [
+        f"The strength of the association is {TOO_NOISY} for {untold:,} of the {n_pairs:,} "
+        f"pair{'s' * (n_pairs > 1)}, related or not: that two columns are related can be seen "
+        "sooner than how strongly."
+    ]
 
 
 def _named(line: Association) -> str:

@@ -244,4 +244,4 @@ def _up(value: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{math.ceil(1000 * share - 1e-9) / 10:g} %"
+    return f"{_up(100 * share)} %"

@@ -13,13 +13,12 @@ import numpy as np
 from dpcov.digits import name_some, with_error, with_share_error
 from dpcov.releases import AnyRelease, Release
 from dpcov.releases.learned import Known, Learned
+from dpcov.releases.tails import Tails, tails_by_column
 
 __all__ = ["describe_learned"]
 
 _KNOWN = {Known.STATED: "stated", Known.LEARNED: "learned", Known.NOT_SEEN: "not seen"}
-_MANY, _LIKELY, _CLEARLY = 0.01, 2.0, 3.0  # a share of cells, and so many noise sd
-_FALSE_ALARMS = 0.25  # columns that are named by noise alone, in all, on average at most
-_ROUGH = 0.05  # a share of cells that should be told from none
+_CLEARLY, _ROUGH = 3.0, 0.05  # so many noise sd, and a share of cells that should be told from none
 _LIMITED = (
     "Means and covariances are those of the table with its cells limited to the limits of their "
     "columns: a cell beyond a limit counts as the limit."
@@ -68,10 +67,12 @@ def _in_words(release: Release, learned: Learned) -> list[str]:
         *([_LIMITED] if release.design.is_number.any() else []),
         _what_was_learned(release, learned),
         f"{clipped} of the rows were longer than the row norm and were shortened to it. To make up "
-        f"for that, all variances and covariances were multiplied by {factor}."
+        f"for that, all variances and covariances were multiplied by {factor}. The factor follows "
+        "from how much longer they were, which was measured with noise of its own, and from what "
+        "is usual in real tables: it may be above 1 where the share is about zero."
         f"{' Noise may bring a share below zero.' if clipping.share < 0 else ''}",
     ]
-    return sentences + _unseen(release, learned) + _rough(learned) + _cut(release, learned)
+    return sentences + _unseen(release, learned) + _rough(learned) + _tails(release, learned)
 
 
 def _what_was_learned(release: Release, learned: Learned) -> str:
@@ -134,25 +135,23 @@ def _rough(learned: Learned) -> list[str]:
     ]
 
 
-def _likely(n_columns: int) -> float:
-    """Return how many noise sd a share must have to be named, of so many columns."""
-    from scipy.special import ndtri
-
-    return max(_LIKELY, float(-ndtri(_FALSE_ALARMS / max(n_columns, 1))))
-
-
-def _cut(release: Release, learned: Learned) -> list[str]:
-    is_number = release.design.is_number
-    cut = learned.beyond - _likely(int(is_number.sum())) * learned.beyond_error > _MANY
-    cut &= is_number
-    if not cut.any():
-        return []
-    error = learned.beyond_error
-    names = name_some(
-        f"{release.columns[place]!r} ({with_share_error(learned.beyond[place], error)})"
-        for place in np.flatnonzero(cut)
-    )
-    return [
-        f"More than 1 % of the cells seem to lie beyond the limits of {names}: tails are cut, and "
-        "means, standard deviations and covariances may be far from those of the whole cells."
-    ]
+def _tails(release: Release, learned: Learned) -> list[str]:
+    named: dict[Tails, list[str]] = {tails: [] for tails in Tails}
+    for place, tails in tails_by_column(release).items():
+        beyond = with_share_error(float(learned.beyond[place]), learned.beyond_error)
+        share = f" ({beyond})" if tails is Tails.CUT else ""
+        named[tails].append(f"{release.columns[place]!r}{share}")
+    sentences = []
+    if named[Tails.CUT]:
+        sentences.append(
+            "More than 1 % of the cells seem to lie beyond the limits of "
+            f"{name_some(named[Tails.CUT])}: tails are cut. Means and standard deviations of the "
+            "whole cells may be far from those of the limited ones, and none is shown. Covariances "
+            "and correlations are those of the limited cells."
+        )
+    if named[Tails.UNKNOWN]:
+        sentences.append(
+            f"No mean and no standard deviation is shown of {name_some(named[Tails.UNKNOWN])}: the "
+            "range is guessed, and more than 1 % of the cells may lie beyond it."
+        )
+    return sentences

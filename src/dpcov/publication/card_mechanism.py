@@ -10,7 +10,7 @@ from typing import Any
 
 from dpcov.privacy import Selection, event_to_dict
 from dpcov.privacy.accounting import event_shares
-from dpcov.releases import LOCAL_CAP, AnyRelease
+from dpcov.releases import LOCAL_CAP, AnyRelease, Release
 
 __all__ = ["describe_mechanism", "describe_reading", "describe_released"]
 
@@ -58,7 +58,18 @@ def _released_in_words(release: AnyRelease) -> str:
         )
     stated = release.units.center.any() or center != "public"
     about = _ABOUT[center] if stated else "about zero"
-    return f"{release.n_released:,} second moments: averages of products {about}"
+    return f"{release.n_released:,} second moments{_of_what(release)}: averages of products {about}"
+
+
+def _of_what(release: AnyRelease) -> str:
+    """Say which numbers of a row are multiplied, where whether cells are there is among them."""
+    if not isinstance(release, Release) or not release.design.n_gaps:
+        return ""
+    design = release.design
+    return (
+        f" of {design.n_working:,} numbers for each row, {design.n_gaps:,} of which "
+        "say whether a cell is there"
+    )
 
 
 def describe_reading(release: AnyRelease) -> dict[str, Any]:

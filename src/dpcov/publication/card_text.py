@@ -14,8 +14,8 @@ from typing import Any
 
 from dpcov.errors import MissingExtraError
 from dpcov.publication.citation import cite
-from dpcov.publication.columns import HEADINGS, category_rows, column_rows, has_gaps, n_numbers
-from dpcov.publication.dictionary import describe_files
+from dpcov.publication.columns import category_rows, column_rows, has_gaps, headings, n_numbers
+from dpcov.publication.dictionary import describe_absent, describe_files
 
 __all__ = ["card_to_markdown", "readme_to_markdown"]
 
@@ -48,7 +48,7 @@ def card_to_markdown(card: Mapping[str, Any]) -> str:
         categories=category_rows(card, most_levels=_MOST_LEVELS),
         has_gaps=has_gaps(card),
         n_numbers=n_numbers(card),
-        headings=HEADINGS,
+        headings=headings(card),
         citation=cite(card),
     )
     return text
@@ -57,7 +57,10 @@ def card_to_markdown(card: Mapping[str, Any]) -> str:
 def readme_to_markdown(card: Mapping[str, Any]) -> str:
     """Return what each file of a card's folder is, and each column in it."""
     text: str = _template("readme.md.j2").render(
-        card=card, files=describe_files(card), citation=cite(card)
+        card=card,
+        files=describe_files(card),
+        absent=describe_absent(card),
+        citation=cite(card),
     )
     return text
 

@@ -17,9 +17,10 @@ from dpcov.postprocess.association import CRAMER
 from dpcov.postprocess.gap_findings import GapFinding
 from dpcov.postprocess.listing import number
 from dpcov.publication.card_gaps import gap_sentence
-from dpcov.publication.columns import category_rows
+from dpcov.publication.columns import category_rows, hidden_numbers
 from dpcov.publication.findings import PairRow, pair_row, related_lines, table_lines
 from dpcov.publication.series import Table
+from dpcov.releases.tails import INSTEAD, Tails
 
 __all__ = [
     "AssociationRow",
@@ -125,8 +126,9 @@ def groups(card: Mapping[str, Any], tables: Mapping[str, Table]) -> list[Group]:
     for line in table_lines(tables["associations"]):
         if line["related"] and line["measure"] != CRAMER and line["second"] in related:
             related[line["second"]].append(line["first"])
+    hidden = hidden_numbers(card)
     means = {
-        (line["number"], line["category"], line["level"]): _mean(line)
+        (line["number"], line["category"], line["level"]): _mean(line, hidden)
         for line in table_lines(tables["group_means"])
     }
     found = []
@@ -142,7 +144,9 @@ def groups(card: Mapping[str, Any], tables: Mapping[str, Table]) -> list[Group]:
     return found
 
 
-def _mean(line: Mapping[str, Any]) -> str:
+def _mean(line: Mapping[str, Any], hidden: Mapping[str, Tails]) -> str:
+    if line["number"] in hidden:
+        return INSTEAD[hidden[line["number"]]]
     return with_error(line["mean"], line["standard_error"]) if line["told"] else _TOO_RARE
 
 

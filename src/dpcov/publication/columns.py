@@ -13,30 +13,33 @@ from typing import Any
 
 from dpcov.digits import in_digits_of, limits_text, with_error, with_share_error
 from dpcov.postprocess import TOO_NOISY
+from dpcov.releases.tails import INSTEAD, Tails, tails_of
 
 __all__ = [
-    "HEADINGS",
     "MOST_ROWS",
     "CategoryRow",
     "ColumnRow",
     "category_rows",
     "column_rows",
     "has_gaps",
+    "headings",
+    "hidden_numbers",
     "n_numbers",
 ]
 
 MOST_ROWS = 200
 """Of a table for readers; ``columns.csv`` has them all."""
-HEADINGS = {
+_HEADINGS = {
     "mean": "mean ± se",
     "deviation": "std. deviation ± se",
     "observed": "observed",
     "limits": "limits",
     "beyond": "cells beyond",
-    "known": "stated",
+    "known": "range, center, scale",
 }
-"""What the columns of the table are called after the name."""
+_OF_LIMITED = {"mean": "limited mean ± se", "deviation": "limited sd ± se"}
 _FACTS = ("range", "center", "scale")
+_KNOWN = {"stated": "stated", "learned": "learned", "not seen": "guessed"}
 _HALF = 0.5  # a share with a larger error could be any
 
 
@@ -61,6 +64,14 @@ class CategoryRow:
     error: str
 
 
+def headings(card: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the columns of the table are called after the name.
+
+    Where cells were limited, means and deviations are those of the limited cells, and say so.
+    """
+    return _HEADINGS if card["learned"] is None else _HEADINGS | _OF_LIMITED
+
+
 def column_rows(card: Mapping[str, Any], most: int = MOST_ROWS) -> list[ColumnRow]:
     """Return the table of numbers, or nothing if the card knows nothing of them."""
     columns, learned = card["data"]["columns"], card["learned"]
@@ -68,10 +79,14 @@ def column_rows(card: Mapping[str, Any], most: int = MOST_ROWS) -> list[ColumnRo
     error = None if learned is None else learned["beyond_error"]
     numbers = [pair for pair in zip(columns, found, strict=True) if pair[0]["level"] is None]
     cells = [_cells(*facts, error) for facts in numbers[:most]]
+    hidden = hidden_numbers(card)
+    for (column, _), line in zip(numbers, cells, strict=False):
+        if column["name"] in hidden:
+            line |= dict.fromkeys(("mean", "deviation"), INSTEAD[hidden[column["name"]]])
     if not has_gaps(card):
         cells = [line | {"observed": ""} for line in cells]
     # A heading without a text in any line is left out.
-    shown = [heading for heading in HEADINGS if any(line[heading] for line in cells)]
+    shown = [heading for heading in _HEADINGS if any(line[heading] for line in cells)]
     if not shown:
         return []
     return [
@@ -106,6 +121,25 @@ def has_gaps(card: Mapping[str, Any]) -> bool:
     return any(column["observed"] not in (None, 1) for column in card["data"]["columns"])
 
 
+def hidden_numbers(card: Mapping[str, Any]) -> dict[str, Tails]:
+    """Return the numbers whose mean and standard deviation are not shown, and why."""
+    learned = card["learned"]
+    if learned is None:
+        return {}
+    pairs = zip(card["data"]["columns"], learned["columns"], strict=True)
+    numbers = [line for column, line in pairs if column["level"] is None]
+    found = {
+        line["name"]: tails_of(
+            line["beyond"],
+            learned["beyond_error"],
+            range_is_guessed=line["range_is"] == "not seen",
+            n_columns=len(numbers),
+        )
+        for line in numbers
+    }
+    return {name: tails for name, tails in found.items() if tails in INSTEAD}
+
+
 def n_numbers(card: Mapping[str, Any]) -> int:
     """Return how many columns of the table are numbers."""
     return int(card["data"]["n_columns"] - card["data"]["n_categories"])
@@ -133,7 +167,7 @@ def _share(column: Mapping[str, Any]) -> str:
 def _cells(
     column: Mapping[str, Any], learned: Mapping[str, Any], error: float | None
 ) -> dict[str, str]:
-    cells = dict.fromkeys(HEADINGS, "") | {
+    cells = dict.fromkeys(_HEADINGS, "") | {
         "mean": _number(column, "mean"),
         "deviation": _number(column, "standard_deviation"),
         "observed": _observed(column),
@@ -164,10 +198,13 @@ def _observed(column: Mapping[str, Any]) -> str:
 
 
 def _known(learned: Mapping[str, Any]) -> str:
-    """Say which of range, center and scale were stated, and which are a guess."""
-    stated, guessed = (
-        ", ".join(fact for fact in _FACTS if learned[f"{fact}_is"] == state)
-        for state in ("stated", "not seen")
+    """Say which of range, center and scale were stated, were learned, or are a guess."""
+    facts = {
+        word: [fact for fact in _FACTS if learned[f"{fact}_is"] == state]
+        for state, word in _KNOWN.items()
+    }
+    return "; ".join(
+        word if len(named) == len(_FACTS) else f"{', '.join(named)} {word}"
+        for word, named in facts.items()
+        if named
     )
-    stated = "all" if stated == ", ".join(_FACTS) else stated
-    return f"{stated or 'nothing'}{f'; {guessed} guessed' if guessed else ''}"

@@ -13,10 +13,12 @@ from importlib.resources import files as package_files
 from typing import Any
 
 from dpcov.digits import percent
+from dpcov.publication.columns import n_numbers
 from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS
+from dpcov.publication.structure import COLUMNS, NUMBERS
 from dpcov.publication.tables import table_names
 
-__all__ = ["FileNote", "describe_files"]
+__all__ = ["FileNote", "describe_absent", "describe_files"]
 
 _WITH_LEVELS = (
     "pairs of numbers, then those with a level of a category (`category=level`): two lists, each "
@@ -62,6 +64,26 @@ def describe_files(card: Mapping[str, Any]) -> list[FileNote]:
         if name in table_names(card)
     ]
     return [*tables, *(FileNote(name, about) for name, about in words["others"].items())]
+
+
+def describe_absent(card: Mapping[str, Any]) -> list[str]:
+    """Return why tables of what columns have in common are not in a card's folder."""
+    n_columns = len(card["data"]["columns"]) - card["data"]["n_categories"]
+    counted = {
+        "components": (n_numbers(card), NUMBERS, "numbers"),
+        "partial_correlations": (n_columns, COLUMNS, "columns"),
+    }
+    said = []
+    for name, (number, (least, most), what) in counted.items():
+        if name in table_names(card):
+            continue
+        why: str = _words()["absent"][name].format(rate=percent(card["related"]["fdr"]))
+        if card["reading"]["signs_only"]:
+            why = "a release of pairs has the strongest only."
+        elif not least <= number <= most:
+            why = f"it is written for {least} to {most} {what}."
+        said.append(f"There is no `{name}.csv`: {why}")
+    return said
 
 
 @cache

@@ -32,7 +32,7 @@ from dpcov.publication.category_views import (
     level_pairs,
 )
 from dpcov.publication.citation import cite
-from dpcov.publication.columns import HEADINGS, category_rows, column_rows, has_gaps, n_numbers
+from dpcov.publication.columns import category_rows, column_rows, has_gaps, headings, n_numbers
 from dpcov.publication.facts import provenance, what_was_released
 from dpcov.publication.findings import pair_rows
 from dpcov.publication.pictures import Picture, draw_all, frames_of
@@ -188,7 +188,7 @@ def _render(
         card=card,
         released=what_was_released(card),
         columns=column_rows(card),
-        headings=HEADINGS,
+        headings=headings(card),
         provenance=provenance(card),
         pairs=pair_rows(pairs, _MOST_PAIRS),
         n_pairs=card["related"]["n_released"],

@@ -20,11 +20,11 @@ from dpcov.postprocess.noise_model import NoiseModel
 if TYPE_CHECKING:
     from dpcov.answers import Components, PartialCorrelations
 
-__all__ = ["components_of", "partials_of"]
+__all__ = ["COLUMNS", "NUMBERS", "components_of", "partials_of"]
 
-_NUMBERS = (4, 200)
+NUMBERS = (4, 200)
 """Of so many numbers that vary, components are looked for."""
-_COLUMNS = (3, 100)
+COLUMNS = (3, 100)
 """Of so many columns, partial correlations: a category counts as its levels but one."""
 
 # Card, tables, page and pictures ask for the same; what is found lives as long as the estimate.
@@ -54,7 +54,7 @@ def partials_of(estimate: AnyEstimate, fdr: float) -> PartialCorrelations | None
 def _find_components(estimate: Estimate) -> Components | None:
     release = estimate.release
     varying = release.design.is_number & stands_out(NoiseModel.of(release))
-    if not _NUMBERS[0] <= int(np.count_nonzero(varying)) <= _NUMBERS[1]:
+    if not NUMBERS[0] <= int(np.count_nonzero(varying)) <= NUMBERS[1]:
         return None
     found = release.components()
     return found if found.eigenvalues.above else None
@@ -64,6 +64,6 @@ def _find_partials(estimate: Estimate) -> PartialCorrelations | None:
     release = estimate.release
     # One level of each category is what the others are compared with.
     n_columns = len(release.columns) - len(release.design.groups)
-    if not _COLUMNS[0] <= n_columns <= _COLUMNS[1]:
+    if not COLUMNS[0] <= n_columns <= COLUMNS[1]:
         return None
     return release.partial_correlations()

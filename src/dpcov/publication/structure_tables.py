@@ -46,6 +46,7 @@ def _components(estimate: AnyEstimate, fdr: float) -> Table:
         "share": _numbers(values.shares),
         "share_low": _numbers(share_low),
         "share_high": _numbers(share_high),
+        "released": _numbers(values.seen[:count]),
         "unrelated": _numbers(values.unrelated[:count]),
         "told": Series(np.array(found.told)),
         "alike": Series(alike),

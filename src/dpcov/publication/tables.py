@@ -18,8 +18,10 @@ import numpy.typing as npt
 from dpcov.postprocess import AnyEstimate, Pairs
 from dpcov.postprocess.column_errors import covariances_of
 from dpcov.publication.category_tables import CATEGORY_TABLES, category_table
+from dpcov.publication.columns import hidden_numbers
 from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS, TOLERANCE, Series, Table, text_of
 from dpcov.publication.structure_tables import STRUCTURE_TABLES, structure_table
+from dpcov.releases.tails import Tails
 
 __all__ = [
     "columns_table",
@@ -103,6 +105,7 @@ def columns_table(card: Mapping[str, Any]) -> Table:
     columns, learned = card["data"]["columns"], card["learned"]
     found = [{} for _ in columns] if learned is None else learned["columns"]
     error = None if learned is None else learned["beyond_error"]
+    hidden = hidden_numbers(card)
 
     def limits(name: str) -> Series:
         # Levels are not limited: a cell has one or it has not.
@@ -131,6 +134,7 @@ def columns_table(card: Mapping[str, Any]) -> Table:
         "beyond_limits_error": Series(
             np.array([_unless_level(column, error) for column in columns], dtype=np.float64)
         ),
+        "tails": Series([_tails(column, learned, hidden) for column in columns]),
         "observed": numbers("observed", columns, TOLERANCE),
         "observed_error": numbers("observed_error", columns, TOLERANCE),
         "mean": numbers("mean", columns),
@@ -155,6 +159,12 @@ def _levels(columns: list[dict[str, Any]]) -> Table:
 
 def _unless_level(column: Mapping[str, Any], error: float | None) -> float:
     return np.nan if error is None or column["level"] is not None else error
+
+
+def _tails(column: Mapping[str, Any], learned: Any, hidden: Mapping[str, Tails]) -> str:
+    if learned is None or column["level"] is not None:
+        return "none"
+    return hidden.get(column["name"], Tails.NOT_SEEN).value
 
 
 def _stated(column: Mapping[str, Any], fact: str) -> str:

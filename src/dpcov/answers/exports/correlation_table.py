@@ -13,15 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.answers.exports.asked import Asked
+from dpcov.digits import name_some
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.column_errors import deviation_errors, mean_errors
 from dpcov.postprocess.pairs_table import Pairs
 from dpcov.releases import AnyRelease
+from dpcov.releases.tails import withheld
 
 __all__ = ["UNTOLD", "CorrelationTable", "stars", "without_zero"]
 
 UNTOLD = "—"
-"""What stands where noise does not let tell how large a correlation is."""
+"""What stands where noise does not let tell how large a number is."""
 
 _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
@@ -58,12 +60,11 @@ class CorrelationTable:
 
     @property
     def means(self) -> tuple[Array, Array] | None:
-        """Means and their errors, if they were released."""
+        """Means and their errors, if they were released; NaN where none is shown."""
         errors = mean_errors(self.estimate)
         if errors is None:
             return None
-        places = self.asked.places
-        return self.estimate.location[places], errors[places]
+        return self._shown(self.estimate.location), self._shown(errors)
 
     @property
     def deviations(self) -> tuple[Array, Array] | None:
@@ -71,8 +72,13 @@ class CorrelationTable:
         errors = deviation_errors(self.estimate)
         if errors is None:
             return None
-        places = self.asked.places
-        return self.estimate.released_deviations[places], errors[places]
+        return self._shown(self.estimate.released_deviations), self._shown(errors)
+
+    def _shown(self, values: Array) -> Array:
+        """Return numbers of these columns, none where tails are cut or a range is guessed."""
+        shown = np.array(values, dtype=np.float64)
+        shown[list(withheld(self.asked.release))] = np.nan
+        return shown[self.asked.places]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -84,9 +90,21 @@ class CorrelationTable:
             f"N = {release.n_rows:,}. {_noise_in_words(release)}",
             "Correlations are those of the release, not shrunk; their errors count the noise.",
             *([] if told else untold),
+            *self._withheld_in_words(),
             "* q < .05, ** q < .01, *** q < .001, where q is the smallest false discovery rate at "
             "which a pair is on the list of related pairs, all pairs of the release being tested.",
         )
+
+    def _withheld_in_words(self) -> list[str]:
+        hidden = withheld(self.asked.release)
+        both = zip(self.asked.names, self.asked.places.tolist(), strict=True)
+        names = [repr(name) for name, place in both if place in hidden]
+        if not names:
+            return []
+        return [
+            f"No M and SD of {name_some(names)}: too many cells lie, or may lie, beyond the limits "
+            "within which cells were read."
+        ]
 
 
 def _noise_in_words(release: AnyRelease) -> str:

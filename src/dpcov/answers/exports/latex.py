@@ -156,7 +156,10 @@ def _with_errors(found: tuple[np.ndarray, np.ndarray] | None, size: int) -> list
     if found is None:
         return [UNTOLD] * size
     both = zip(found[0].tolist(), found[1].tolist(), strict=True)
-    return [f"${in_digits_of(error, number).replace(',', '{,}')}$" for number, error in both]
+    return [
+        UNTOLD if np.isnan(number) else f"${in_digits_of(error, number).replace(',', '{,}')}$"
+        for number, error in both
+    ]
 
 
 def _raised(marks: str) -> str:

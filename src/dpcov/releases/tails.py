@@ -1,0 +1,86 @@
+"""Which columns lost their tails to limits, or may have, by numbers that are public.
+
+Owns that decision, and the words that stand in the place of a mean. Where cells beyond the limits
+are many, the mean of the limited cells is far from that of the table by an unknown amount, which no
+standard error says: readers are not shown such a number.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from dpcov.releases.learned import Known
+
+__all__ = ["INSTEAD", "Tails", "tails_by_column", "tails_of", "withheld"]
+
+_MANY, _LIKELY = 0.01, 2.0  # a share of cells, and so many noise sd
+_FALSE_ALARMS = 0.25  # columns that are named by noise alone, in all, on average at most
+
+
+class Tails(str, Enum):
+    """What is known of the cells of a column beyond its limits."""
+
+    NOT_SEEN = "not seen"
+    """No more cells lie beyond the limits than noise could explain, or no more than 1 %."""
+    CUT = "cut"
+    """More than 1 % of the cells lie beyond the limits, by more than noise could explain."""
+    UNKNOWN = "unknown"
+    """The range is a guess, and more than 1 % of the cells may lie beyond."""
+
+
+INSTEAD = {Tails.CUT: "tails cut", Tails.UNKNOWN: "range guessed"}
+"""What readers are shown instead of a mean or a standard deviation."""
+
+
+def tails_of(beyond: float, error: float, *, range_is_guessed: bool, n_columns: int) -> Tails:
+    """Return what the noisy share beyond the limits says of one of so many columns.
+
+    Examples
+    --------
+    >>> tails_of(0.12, 0.02, range_is_guessed=False, n_columns=15).value
+    'cut'
+    >>> tails_of(0.02, 0.02, range_is_guessed=False, n_columns=15).value
+    'not seen'
+    >>> tails_of(-0.06, 0.02, range_is_guessed=True, n_columns=15).value
+    'unknown'
+    """
+    if beyond - _likely(n_columns) * error > _MANY:
+        return Tails.CUT
+    if range_is_guessed and max(beyond, 0.0) + _LIKELY * error > _MANY:
+        return Tails.UNKNOWN
+    return Tails.NOT_SEEN
+
+
+def tails_by_column(release: Any) -> dict[int, Tails]:
+    """Return what is known of the tails of each column that is a number, by its place.
+
+    Nothing, if cells were not limited.
+    """
+    learned = getattr(release, "learned", None)
+    if learned is None:
+        return {}
+    places = np.flatnonzero(release.design.is_number).tolist()
+    return {
+        place: tails_of(
+            float(learned.beyond[place]),
+            learned.beyond_error,
+            range_is_guessed=bool(learned.known_range[place] == Known.NOT_SEEN),
+            n_columns=len(places),
+        )
+        for place in places
+    }
+
+
+def withheld(release: Any) -> dict[int, Tails]:
+    """Return the places of columns whose mean and standard deviation are not shown, and why."""
+    return {place: tails for place, tails in tails_by_column(release).items() if tails in INSTEAD}
+
+
+def _likely(n_columns: int) -> float:
+    """Return how many noise sd a share must have to be named, of so many columns."""
+    from scipy.special import ndtri
+
+    return max(_LIKELY, float(-ndtri(_FALSE_ALARMS / max(n_columns, 1))))

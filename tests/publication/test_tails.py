@@ -1,0 +1,171 @@
+"""Means and deviations that limits have taken far from the table's are shown nowhere."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import dpcov
+from dpcov import plot
+from dpcov.answers.exports.asked import ask
+from dpcov.answers.exports.correlation_table import CorrelationTable
+from dpcov.answers.exports.latex import write_latex
+from dpcov.publication import make_card, write_folder
+from dpcov.publication.category_views import groups
+from dpcov.publication.columns import column_rows, headings, hidden_numbers
+from dpcov.publication.tables import tables_of
+from dpcov.releases import tails
+from dpcov.releases.tails import INSTEAD, Tails, tails_of, withheld
+
+N_ROWS = 4000
+NUMBERS = ["amount", "height", "weight", "rare"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(5)
+    region = rng.choice(["north", "south"], N_ROWS)
+    amount = np.where(rng.random(N_ROWS) < 0.06, rng.lognormal(6.5, 1.0, N_ROWS), 0.0)
+    return pd.DataFrame(
+        {
+            "amount": amount,
+            "height": rng.normal(170, 9, N_ROWS) + 20 * (region == "south"),
+            "weight": rng.normal(70, 9, N_ROWS) + 20 * (region == "south"),
+            "rare": (rng.random(N_ROWS) < 0.03).astype(float),
+            "region": region,
+        }
+    )
+
+
+def released(table, seed, **options):
+    options = {"epsilon": 1.0, "delta": 1e-6, "seed": seed, **options}
+    return dpcov.release(table, **options)
+
+
+def card_of(made):
+    return make_card(made, made.estimate(), fdr=0.1)
+
+
+def shown(card):
+    return {row.name: row.cells for row in column_rows(card)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mean_of_amounts_that_are_mostly_nothing_is_not_shown(seed, table):
+    made = released(table[NUMBERS], seed)
+    card = card_of(made)
+    hidden = hidden_numbers(card)
+    # The control: the mean of the limited cells is far from the truth by its own error.
+    line = card["data"]["columns"][0]
+    assert abs(line["mean"] - table["amount"].mean()) > 10 * line["mean_error"]
+    assert hidden["amount"] in (Tails.CUT, Tails.UNKNOWN)
+    cells = shown(card)
+    assert {cells["amount"]["mean"], cells["amount"]["deviation"]} == {INSTEAD[hidden["amount"]]}
+    assert "height" not in hidden
+    assert cells["height"]["mean"].startswith("1")
+
+
+def test_files_say_of_which_columns_tails_are_cut(table, tmp_path):
+    made = released(table[NUMBERS], 1)
+    folder = tmp_path / "out"
+    write_folder(made, made.estimate(), folder)
+    frame = pd.read_csv(folder / "columns.csv", index_col="column")
+    hidden = hidden_numbers(card_of(made))
+    for name in frame.index:
+        assert frame.loc[name, "tails"] == hidden.get(name, Tails.NOT_SEEN).value
+    for file in ("card.md", "page.html"):
+        assert INSTEAD[hidden["amount"]] in (folder / file).read_text(encoding="utf-8")
+    sentences = " ".join(card_of(made)["learned"]["in_words"])
+    assert "'amount'" in sentences
+    assert "shown" in sentences
+
+
+def test_means_of_groups_are_withheld_like_those_of_all(table):
+    names = ["height", "weight", "region"]
+    facts = {"region": {"levels": ["north", "south"]}, "height": (0, 400), "weight": (0, 400)}
+    made = released(table[names], 2, epsilon=8.0, columns=facts)
+    card = card_of(made)
+    listed = tables_of(card, made.estimate(), 0.1)
+    (group,) = groups(card, listed)
+    assert sorted(group.numbers) == ["height", "weight"]
+    assert all("±" in text for _, _, means in group.levels for text in means)
+    height = next(each for each in card["learned"]["columns"] if each["name"] == "height")
+    weight = next(each for each in card["learned"]["columns"] if each["name"] == "weight")
+    height["beyond"], weight["beyond"] = 0.5, 0.0
+    (group,) = groups(card, listed)
+    found = {
+        name: {means[place] for _, _, means in group.levels}
+        for place, name in enumerate(group.numbers)
+    }
+    assert found["height"] == {"tails cut"}
+    assert all("±" in text for text in found["weight"])
+
+
+def test_tables_for_papers_and_spreadsheets_leave_such_means_out(table):
+    made = released(table[NUMBERS], 1)
+    hidden = {NUMBERS[place] for place in withheld(made)}
+    assert "amount" in hidden
+    latex = write_latex(ask(made, NUMBERS))["correlations.tex"].decode()
+    lines = re.findall(r"^\d\. (\w+) & (.*?) & (.*?) &", latex, re.MULTILINE)
+    assert [name for name, *_ in lines] == NUMBERS
+    assert [name for name, mean, sd in lines if mean == sd == "—"] == sorted(hidden)
+    assert "No M and SD of" in latex
+    shown = CorrelationTable(ask(made, NUMBERS)).means
+    assert np.isnan(shown[0]).tolist() == [name in hidden for name in NUMBERS]
+
+
+def test_the_plot_of_means_draws_nothing_for_them(table):
+    made = released(table[NUMBERS], 1)
+    hidden = withheld(made)
+    ax = plot.means(made.estimate(), Figure().subplots())
+    (line,) = [each for each in ax.lines if each.get_marker() == "o"]
+    assert np.isnan(line.get_xdata()).tolist() == [place in hidden for place in range(4)]
+    first = ax.get_yticklabels()[0].get_text()
+    assert INSTEAD[hidden[0]] in first
+
+
+def test_without_learning_cells_have_no_limits_and_no_tails():
+    rows = np.random.default_rng(0).normal(size=(500, 3))
+    made = dpcov.release(rows, epsilon=20.0, delta=1e-6, row_norm=2.0, seed=0)
+    card = card_of(made)
+    assert hidden_numbers(card) == {}
+    assert headings(card)["mean"] == "mean ± se"
+    assert list(tables_of(card, made.estimate(), 0.1)["columns"]["tails"].values) == ["none"] * 3
+
+
+def test_levels_have_no_tails(table):
+    facts = {"region": {"levels": ["north", "south"]}, "height": (0.0, 400.0)}
+    made = released(table[["height", "region"]], 3, columns=facts)
+    card = card_of(made)
+    columns = tables_of(card, made.estimate(), 0.1)["columns"]
+    found = dict(zip(columns["column"].values, columns["tails"].values, strict=True))
+    assert found.pop("height") == "not seen"
+    assert set(found.values()) == {"none"}
+
+
+@pytest.mark.parametrize(
+    ("beyond", "error", "guessed", "expected"),
+    [
+        (0.0, 0.02, False, Tails.NOT_SEEN),
+        (0.049, 0.02, False, Tails.NOT_SEEN),
+        (0.06, 0.02, False, Tails.CUT),
+        (0.06, 0.02, True, Tails.CUT),
+        (0.009, 1e-5, False, Tails.NOT_SEEN),
+        (0.011, 1e-5, False, Tails.CUT),
+        (-0.3, 0.02, True, Tails.UNKNOWN),  # noise that is lucky says nothing
+        (0.0, 0.0049, True, Tails.NOT_SEEN),
+        (0.0, 0.0051, True, Tails.UNKNOWN),
+        (0.005, 0.0026, True, Tails.UNKNOWN),
+    ],
+)
+def test_a_share_beyond_limits_must_stand_out_of_its_noise(beyond, error, guessed, expected):
+    assert tails_of(beyond, error, range_is_guessed=guessed, n_columns=10) is expected
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "few", "many"), [(1, 1.9, 2.1), (20, 2.2, 2.3), (83, 2.7, 2.8)]
+)
+def test_of_more_columns_a_cut_tail_must_stand_out_by_more(n_columns, few, many):
+    assert few < tails._likely(n_columns) < many
