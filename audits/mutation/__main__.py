@@ -28,6 +28,8 @@ _STAGES = ((5.0, 5), (6.0, 3))
 # Ends of ranges of what a caller states: nearly all that survive are as private as their neighbors,
 # and only tests of the room are asked.
 _EDGES = (3.0, 3)
+# Of one test in files that are named: what it may take, in seconds of CPU time.
+_SLOWEST = 60.0
 _EDGE = re.compile(r"\b(low|high|open_low|open_high)=")
 
 Stages = list[dict[str, float]]
@@ -153,6 +155,8 @@ def main() -> int:
         return 0
     load_before()
     ends = time.monotonic() + 60 * given.minutes
+    if given.by:
+        return _try_by(given, ends)
     files = reach.test_files()
     measured = reach.measure(files, jobs=given.jobs)
     for _ in track(measured, "tests", total=len(files), console=Console(stderr=True)):
@@ -161,8 +165,38 @@ def main() -> int:
     reached, killers = reach.reached(files), Killers()
     for name, verdict in record.results().values():
         killers.note(name, verdict)
-    todo, known, done, survived = _todo(given), record.known_survivors(), 0, 0
+    todo = _todo(given)
     found = verdicts(todo, files, reached, killers, jobs=given.jobs, ends=ends)
+    return _noted(found, todo, killers)
+
+
+def _try_by(given: argparse.Namespace, ends: float) -> int:
+    """Try survivors that nobody has judged with all tests of some files, however slow they are."""
+    files = [path.resolve() for path in given.by]
+    stages = [dict.fromkeys(reach.collected(files), _SLOWEST)]
+    known, before = record.known_survivors(), record.outcomes()
+    todo = [
+        mutant
+        for module in modules(given.modules)
+        for mutant in listed(module)
+        if before.get(mutant.key) == "survived" and mutant.name not in known
+    ]
+
+    def tried() -> Iterator[tuple[Mutant, Verdict]]:
+        trier = Trier(files)
+        for mutant in todo:
+            if time.monotonic() > ends:
+                return
+            yield mutant, trier.judge(mutant, stages, load=mutant.at_loading)
+
+    return _noted(tried(), todo, Killers())
+
+
+def _noted(
+    found: Iterable[tuple[Mutant, Verdict]], todo: Sequence[Mutant], killers: Killers
+) -> int:
+    """Write down what became of each mutant, and say what survived."""
+    known, done, survived = record.known_survivors(), 0, 0
     for mutant, verdict in track(found, "mutants", total=len(todo), console=Console(stderr=True)):
         record.note(mutant, verdict)
         killers.note(mutant.name, verdict)
@@ -208,6 +242,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mixed", action="store_true", help="in random order, of all modules")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and the order")
     parser.add_argument("--again", action="store_true", help="try survivors again")
+    parser.add_argument(
+        "--by", nargs="+", type=Path, help="try survivors without a reason by these files of tests"
+    )
     parser.add_argument("--page", action="store_true", help="write the record and docs/mutation.md")
     return parser
 

@@ -88,6 +88,18 @@ def test_files() -> list[Path]:
     return sorted(files) + sorted(path for path in examples if ">>>" in path.read_text("utf-8"))
 
 
+def collected(files: Sequence[Path]) -> list[str]:
+    """Return the names of all tests in some files."""
+
+    def collect(_: Any) -> Any:
+        names = _Names()
+        pytest.main([*QUIET, "--collect-only", *map(str, files)], plugins=[names])
+        return names.found
+
+    found: list[str] = in_a_fork(collect, seconds=_LONGEST).said
+    return found
+
+
 def measure(files: Sequence[Path], *, jobs: int) -> Iterator[Path]:
     """Measure each file that is new or changed, several at once, and yield it."""
     library = digest(*sorted(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")))
@@ -181,6 +193,16 @@ def _measure_file(path: Path) -> Any:
             line: found for line, found in by_line.items() if found
         }
     return {"seconds": watching.seconds, "tests": tests, "lines": lines}
+
+
+class _Names:
+    """A plugin of pytest: keeps the names of what was collected."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.found = [item.nodeid for item in session.items]
 
 
 class _Watching:
