@@ -171,7 +171,7 @@ def main() -> int:
 
 
 def _try_by(given: argparse.Namespace, ends: float) -> int:
-    """Try survivors that nobody has judged with all tests of some files, however slow they are."""
+    """Try what is new, and survivors without a reason, with all tests of some files."""
     files = [path.resolve() for path in given.by]
     stages = [dict.fromkeys(reach.collected(files), _SLOWEST)]
     known, before = record.known_survivors(), record.outcomes()
@@ -179,7 +179,8 @@ def _try_by(given: argparse.Namespace, ends: float) -> int:
         mutant
         for module in modules(given.modules)
         for mutant in listed(module)
-        if before.get(mutant.key) == "survived" and mutant.name not in known
+        if mutant.key not in before
+        or (before[mutant.key] == "survived" and mutant.name not in known)
     ]
 
     def tried() -> Iterator[tuple[Mutant, Verdict]]:
@@ -242,9 +243,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mixed", action="store_true", help="in random order, of all modules")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and the order")
     parser.add_argument("--again", action="store_true", help="try survivors again")
-    parser.add_argument(
-        "--by", nargs="+", type=Path, help="try survivors without a reason by these files of tests"
-    )
+    what = "try new ones, and survivors without a reason, by all tests of these files"
+    parser.add_argument("--by", nargs="+", type=Path, help=what)
     parser.add_argument("--page", action="store_true", help="write the record and docs/mutation.md")
     return parser
 

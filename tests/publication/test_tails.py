@@ -103,6 +103,23 @@ def test_means_of_groups_are_withheld_like_those_of_all(table):
     assert all("±" in text for text in found["weight"])
 
 
+def test_answers_name_columns_whose_whole_cells_may_be_far_from_what_they_say(table):
+    made = released(table[NUMBERS], 1)
+    assert "amount" in {NUMBERS[place] for place in withheld(made)}
+    warning = "More than 1 % of the cells of 'amount' lie beyond, or may lie beyond"
+    asked = ["amount", "height", "weight"]
+    answers = [
+        made.regress("weight", on=["amount", "height"]),
+        made.regress("amount", on=["weight", "height"]),
+        made.partial_correlations(columns=asked),
+        made.components(2, columns=asked),
+        made.factors(1, columns=asked),
+        made.reliability(asked),
+    ]
+    assert all(warning in " ".join(each.summary().split()) for each in answers)
+    assert "More than 1 %" not in made.regress("weight", on=["height"]).summary()
+
+
 def test_tables_for_papers_and_spreadsheets_leave_such_means_out(table):
     made = released(table[NUMBERS], 1)
     hidden = {NUMBERS[place] for place in withheld(made)}

@@ -92,7 +92,7 @@ def sentences(found: Components, confidence: float) -> list[str]:
         )
     if found.rotation == "promax":
         said.append(f"Rotated components are correlated: {_correlations(found)}.")
-    return said + limited_cells(found.block.release)
+    return said + limited_cells(found.block.release, found.columns)
 
 
 def _above(found: Components) -> str:

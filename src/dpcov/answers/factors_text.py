@@ -71,7 +71,7 @@ def sentences(found: Factors, confidence: float) -> list[str]:
             f"Only {stand} above what noise and sampling give to unrelated columns: factors "
             "beyond that may be noise."
         )
-    return said + limited_cells(found.block.release)
+    return said + limited_cells(found.block.release, found.columns)
 
 
 def _fit(found: Factors) -> list[str]:

@@ -72,7 +72,7 @@ def sentences(fit: Fit, confidence: float) -> list[str]:
         )
     if isinstance(fit.release, PairsRelease):
         said += _of_pairs(fit.release)
-    return said + limited_cells(fit.release)
+    return said + limited_cells(fit.release, columns)
 
 
 def _of_pairs(release: PairsRelease) -> list[str]:

@@ -71,7 +71,7 @@ def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
     said += compared_levels(found.terms.references)
     if isinstance(found.release, PairsRelease):
         said.append("Correlations come from the signs of cells, as for Gaussian rows.")
-    return said + limited_cells(found.release)
+    return said + limited_cells(found.release, found.columns)
 
 
 def _wide(found: PartialCorrelations) -> int:

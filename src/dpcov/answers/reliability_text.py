@@ -79,7 +79,7 @@ def sentences(found: Reliability, confidence: float) -> list[str]:
             "not to be relied on."
         )
     said.append(of)
-    return said + limited_cells(found.block.release)
+    return said + limited_cells(found.block.release, found.columns)
 
 
 def _coefficient(name: str, value: float, ends: tuple[float, float], confidence: float) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcov.digits import name_some, percent, with_share_error
 from dpcov.releases import AnyRelease, Release
+from dpcov.releases.tails import withheld
 
 __all__ = ["compared_levels", "limited_cells", "whom"]
 
@@ -38,11 +39,19 @@ def _pairwise(release: AnyRelease, columns: Sequence[str]) -> str:
     return f", computed pairwise, since {found.columns[least]} is there in {there} of them"
 
 
-def limited_cells(release: AnyRelease) -> list[str]:
-    """Return that cells were limited, if they were."""
+def limited_cells(release: AnyRelease, columns: Sequence[str]) -> list[str]:
+    """Return that cells were limited, if they were, and of which columns clearly many may be."""
     if not isinstance(release, Release) or release.limits is None:
         return []
-    return ["Cells beyond the published limits count as if they were at the limit."]
+    said = ["Cells beyond the published limits count as if they were at the limit."]
+    hidden = {release.design.names[place] for place in withheld(release)}
+    cut = [repr(name) for name in columns if name in hidden]
+    if cut:
+        said.append(
+            f"More than 1 % of the cells of {name_some(cut)} lie beyond, or may lie beyond limits "
+            "that are guessed: what holds for the whole cells may be far from this."
+        )
+    return said
 
 
 def compared_levels(references: Mapping[str, str]) -> list[str]:

@@ -174,7 +174,7 @@ def test_every_line_break_ends_a_header(begin, end, tmp_path):
 
 def test_a_first_line_of_any_length_is_refused(tmp_path):
     (tmp_path / "survey.csv").write_bytes(b"a" * (5 << 20))
-    with pytest.raises(InputError, match="more than 4194304 bytes"):
+    with pytest.raises(InputError, match="end within 4194304 bytes"):
         open_table(tmp_path / "survey.csv")
 
 
@@ -188,7 +188,16 @@ def test_the_longest_first_line_is_read_to_its_end(begin, end, tmp_path, monkeyp
     assert header.labels == ("age", "income", "size")
     assert header.end == len(begin) + 15 + len(end)
     path.write_bytes(begin + b"age,income,sizes" + end + b"1,2,3" + end)
-    with pytest.raises(InputError, match="more than 16 bytes"):
+    with pytest.raises(InputError, match="end within 16 bytes"):
+        read_header(path)
+
+
+@pytest.mark.parametrize("header", [b"age,income,size", b"age,income,s\r"])
+def test_a_first_line_that_is_not_read_to_its_end_is_refused(header, tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_header, "_MOST_BYTES", 16)
+    path = tmp_path / "survey.csv"
+    path.write_bytes(b"\n" * (21 - len(header)) + header + b"\n1,2,3\n")
+    with pytest.raises(InputError, match="end within 16 bytes, with the blank lines before it"):
         read_header(path)
 
 

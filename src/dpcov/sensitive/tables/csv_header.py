@@ -45,11 +45,15 @@ class Header:
 
 def read_header(path: Path, form: CsvForm = COMMAS) -> Header:
     """Return the names in the first line of a CSV file, or refuse what cannot be names."""
-    line, end = read_or_refuse(lambda: _first_line(path), f"{path.name} cannot be read.")
+    found = read_or_refuse(lambda: _first_line(path), f"{path.name} cannot be read.")
+    if found is None or len(found[0]) >= _MOST_BYTES:
+        raise InputError(
+            f"The first line of {path.name} must end within {_MOST_BYTES} bytes, with the blank "
+            "lines before it."
+        )
+    line, end = found
     if not line:
         raise InputError(f"{path.name} is empty: it has no header.")
-    if len(line) >= _MOST_BYTES:
-        raise InputError(f"The first line of {path.name} has more than {_MOST_BYTES} bytes.")
     text = read_or_refuse(
         lambda: line.decode("utf-8"),
         f"{path.name} cannot be read as a CSV file: its first line is not in UTF-8.",
@@ -102,14 +106,20 @@ def _states_some(wanted: Wanted, labels: tuple[str, ...]) -> bool:
     return wanted.columns is not None and tuple(wanted.columns) == labels
 
 
-def _first_line(path: Path) -> tuple[bytes, int]:
-    """Return the first line that is not blank, and where the next one begins."""
+def _first_line(path: Path) -> tuple[bytes, int] | None:
+    """Return the first line that is not blank, and where the next one begins.
+
+    Nothing, if it does not end within what is read: the rest of it would be taken for a row.
+    """
+    # More than the longest line by what may stand around it.
+    most = _MOST_BYTES + len(BOM) + 2
     with gzip.open(path) if is_compressed(path) else path.open("rb") as file:
-        # More than the longest line by what may stand around it.
-        content = file.read(_MOST_BYTES + len(BOM) + 2)
+        content = file.read(most)
     bare = content.removeprefix(BOM).lstrip(b"\r\n")
     line = re.split(rb"\r\n|\r|\n", bare, maxsplit=1)[0]
     rest = bare[len(line) :]
+    if len(content) == most and rest in (b"", b"\r"):
+        return None
     breaks = 2 if rest.startswith(b"\r\n") else min(len(rest), 1)
     return line, len(content) - len(rest) + breaks
 
