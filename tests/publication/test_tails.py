@@ -44,6 +44,10 @@ def released(table, seed, **options):
     return dpcov.release(table, **options)
 
 
+def names_of(pairs):
+    return ([pairs.columns[place] for place in each] for each in (pairs.first, pairs.second))
+
+
 def card_of(made):
     return make_card(made, made.estimate(), fdr=0.1)
 
@@ -118,6 +122,49 @@ def test_answers_name_columns_whose_whole_cells_may_be_far_from_what_they_say(ta
     ]
     assert all(warning in " ".join(each.summary().split()) for each in answers)
     assert "More than 1 %" not in made.regress("weight", on=["height"]).summary()
+
+
+def test_correlations_of_columns_with_cut_tails_are_marked_and_make_no_headline(table, tmp_path):
+    rng = np.random.default_rng(6)
+    table = table[NUMBERS].assign(visits=(table["amount"] > 0) * rng.integers(1, 9, N_ROWS))
+    table["weight"] += table["height"]
+    made = released(table, 0, epsilon=3.0)
+    hidden = {table.columns[place] for place in withheld(made)}
+    assert {"amount", "visits"} <= hidden
+    assert not {"height", "weight"} & hidden
+    estimate = made.estimate()
+    pairs = estimate.pairs()
+    both = zip(*names_of(pairs), strict=True)
+    assert pairs.limited.tolist() == [bool({*names} & hidden) for names in both]
+    # The control: it is a strong one, which would come first, and the truth is far from it.
+    one = estimate["amount", "visits"]
+    assert one.limited
+    assert "limited" in repr(one)
+    assert one.released > 0.9 > estimate["height", "weight"].released
+    assert table.corr().loc["amount", "visits"] < one.interval[0]
+    write_folder(made, estimate, tmp_path / "out")
+    card = make_card(made, estimate, fdr=0.1)
+    words = " ".join(card["related"]["in_words"])
+    assert "but for columns of which no mean is shown" in words
+    assert (
+        not {line[end] for line in card["related"]["strongest"] for end in ("first", "second")}
+        & hidden
+    )
+    assert tails.MARKED in (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
+    ax = plot.intervals(estimate, Figure().subplots())
+    assert any(label.get_text().endswith(tails.MARK) for label in ax.get_yticklabels())
+    listed = pd.read_csv(tmp_path / "out" / "pairs.csv")
+    assert listed["limited"].sum() == pairs.limited.sum()
+
+
+def test_no_correlation_is_marked_where_all_tails_are_there(table, tmp_path):
+    made = released(
+        table[["height", "weight"]], 1, columns={"height": (0, 300), "weight": (0, 300)}
+    )
+    assert not withheld(made)
+    assert not made.estimate().pairs().limited.any()
+    write_folder(made, made.estimate(), tmp_path / "out")
+    assert tails.MARK not in (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
 
 
 def test_tables_for_papers_and_spreadsheets_leave_such_means_out(table):

@@ -19,6 +19,7 @@ from dpcov.publication.category_views import association_rows
 from dpcov.publication.columns import category_rows, column_rows, has_gaps, headings, n_numbers
 from dpcov.publication.findings import pair_rows
 from dpcov.publication.series import Table as Published
+from dpcov.releases.tails import MARKED
 
 __all__ = [
     "associations_table",
@@ -184,14 +185,16 @@ def associations_table(associations: Published) -> Table:
 
 def pairs_table(pairs: Published) -> Table:
     """Return the surest related pairs as a table: correlation, interval, estimate, q-value."""
-    table = Table(caption=_TWO_DECISIONS, caption_justify="left")
+    rows = pair_rows(pairs, _SHOWN, related_only=True)
+    marked = [MARKED] if any(row.limited for row in rows) else []
+    table = Table(caption="\n".join([_TWO_DECISIONS, *marked]), caption_justify="left")
     for heading in ("column", "column"):
         table.add_column(heading, **_NAME)
     for heading in ("correlation", "95 % interval", "estimate", "q-value"):
         # A word that says why there is no number may take several lines, and no heading is cut.
         wraps = heading == "correlation"
         table.add_column(heading, justify="right", no_wrap=not wraps, min_width=len(heading))
-    for row in pair_rows(pairs, _SHOWN, related_only=True):
+    for row in rows:
         names = (Text(printable(row.first)), Text(printable(row.second)))
         table.add_row(*names, row.correlation, row.interval, row.estimate, row.q_value)
     return table

@@ -18,6 +18,7 @@ from dpcov.plot.look import (
     shown_name,
 )
 from dpcov.postprocess import AnyEstimate, Pairs
+from dpcov.releases.tails import MARK
 
 __all__ = ["draw_forest", "intervals", "name_rows"]
 
@@ -85,10 +86,12 @@ def intervals(
         [
             f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
             f"{shown_name(estimate.columns[pairs.second[place]], 20)}"
+            f"{f' {MARK}' if pairs.limited[place] else ''}"
             for place in strongest
         ],
     )
-    ax.set_xlabel(f"correlation with {100 * confidence:g} % interval")
+    marked = f"\n{MARK} of limited cells: tails cut" if pairs.limited[strongest].any() else ""
+    ax.set_xlabel(f"correlation with {100 * confidence:g} % interval{marked}")
     ax.set_title(_title(len(strongest), int(pairs.told.sum()), len(pairs)))
     return ax
 

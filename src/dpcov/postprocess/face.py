@@ -28,6 +28,7 @@ from dpcov.postprocess.pairs_table import Pair, Pairs
 from dpcov.postprocess.psd import components
 from dpcov.postprocess.synthetic import draw_table
 from dpcov.releases import AnyRelease
+from dpcov.releases.tails import withheld
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,6 +281,7 @@ class CovarianceEstimate(ABC):
     def _pairs_at(self, first: Places, second: Places, q_value: Array, confidence: float) -> Pairs:
         released = self._released_at(first, second, confidence)
         unit = self.deviations[first] * self.deviations[second]
+        limited = list(withheld(self.release))
         return Pairs(
             columns=self.columns,
             first=first,
@@ -292,6 +294,7 @@ class CovarianceEstimate(ABC):
             q_value=q_value,
             told=released.told,
             with_level=self._is_level[first] | self._is_level[second],
+            limited=np.isin(first, limited) | np.isin(second, limited),
             confidence=confidence,
         )
 
@@ -309,7 +312,7 @@ class CovarianceEstimate(ABC):
             )
         one = {
             name: getattr(pairs, name)[place[0]].item()
-            for name in ("correlation", "released", "standard_error", "q_value", "told")
+            for name in ("correlation", "released", "standard_error", "q_value", "told", "limited")
         }
         covariance = self.entries_at(np.array([first]), np.array([second]))[0]
         return Pair(

@@ -23,6 +23,7 @@ __all__ = ["TOO_NOISY", "Pair", "Pairs"]
 
 TOO_NOISY = "too noisy to tell"
 """What is said of a correlation where the noise forbids an answer."""
+_LIMITED = "limited, and more than 1 % of those of one column lie or may lie beyond"
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -56,6 +57,10 @@ class Pairs:
     with_level : ndarray of bool
         Whether one of the two is a level of a category. Pairs of numbers and pairs with levels are
         tested in two lists.
+    limited : ndarray of bool
+        Whether more than 1 % of the cells of one of the two clearly lie beyond its limits, or may
+        lie beyond limits that are guessed. The correlation of the whole cells may then be outside
+        of the interval, which is for that of the limited cells.
     confidence : float
         The probability that an interval covers its correlation.
     """
@@ -71,6 +76,7 @@ class Pairs:
     q_value: Array
     told: npt.NDArray[np.bool_]
     with_level: npt.NDArray[np.bool_]
+    limited: npt.NDArray[np.bool_]
     confidence: float
 
     def __post_init__(self) -> None:
@@ -128,6 +134,8 @@ class Pair:
         The smallest false discovery rate at which the pair is listed as related.
     told : bool
         Whether the release says how large the correlation is.
+    limited : bool
+        Whether the correlation of the whole cells may be far from it.
     """
 
     first: str
@@ -140,6 +148,7 @@ class Pair:
     confidence: float
     q_value: float
     told: bool
+    limited: bool
 
     def _facts(self) -> list[tuple[str, str]]:
         low, high = self.interval
@@ -150,6 +159,7 @@ class Pair:
             ("released", f"{released}, {interval}"),
             ("covariance", f"{self.covariance:+.4g}"),
             ("q-value", probability_text(self.q_value)),
+            *([("cells", _LIMITED)] if self.limited else []),
         ]
 
     def __repr__(self) -> str:

@@ -32,6 +32,7 @@ _STANDS_OUT = (
     "Correlations below {0:.2g} could hardly be seen: one of that size would have stood out with "
     "probability one half"
 )
+_BUT_LIMITED = ", but for columns of which no mean is shown"
 
 Places = npt.NDArray[np.intp]
 
@@ -80,11 +81,12 @@ def _count_number_pairs(estimate: AnyEstimate) -> int:
 def strongest_of(related: Pairs) -> Places:
     """Return the places of related pairs, those with the largest correlations first.
 
-    Of equal ones, those that are surely large; none of which it is too noisy to tell how large.
+    Of equal ones, those that are surely large; none of which it is too noisy to tell how large, or
+    of which that of the whole cells may be far from that of the limited ones.
     """
     surely = np.maximum(related.low, -related.high)  # the end of the interval nearer to zero
     order = np.lexsort((-surely, -np.abs(related.released)))
-    return order[related.told[order]]
+    return order[(related.told & ~related.limited)[order]]
 
 
 def _pair(pairs: Pairs, place: int) -> dict[str, Any]:
@@ -136,10 +138,11 @@ def _strongest_in_words(related: Pairs, strongest: Places) -> list[str]:
     if not named:
         return []
     confidence = percent(related.confidence)
+    of = _BUT_LIMITED if (related.told & related.limited).any() else ""
     return [
-        f"The strongest correlations, with {confidence} intervals: {'; '.join(named)}."
+        f"The strongest correlations{of}, with {confidence} intervals: {'; '.join(named)}."
         if len(named) > 1
-        else f"The strongest correlation, with its {confidence} interval: {named[0]}."
+        else f"The strongest correlation{of}, with its {confidence} interval: {named[0]}."
     ]
 
 

@@ -123,4 +123,5 @@ def _columns_of(table: str, card: Mapping[str, Any]) -> dict[str, str]:
         for name, about in meanings.items()
         if (covariances or "covariance" not in name)
         and (card["data"]["n_categories"] or name not in _OF_LEVELS)
+        and (card["learned"] is not None or name != "limited")
     }

@@ -18,6 +18,7 @@ from dpcov.digits import (
 )
 from dpcov.postprocess import TOO_NOISY
 from dpcov.publication.series import Table
+from dpcov.releases.tails import MARK
 
 __all__ = ["PairRow", "pair_row", "pair_rows", "related_lines", "table_lines"]
 
@@ -42,6 +43,8 @@ class PairRow:
         What a reader sorts by: the sizes of both, and the q-value.
     covariance, covariance_error : str
         As released, in the columns' own units; empty without variances.
+    limited : bool
+        Whether it is marked: the correlation of the whole cells may be far from it.
     """
 
     first: str
@@ -56,6 +59,7 @@ class PairRow:
     q: float
     covariance: str
     covariance_error: str
+    limited: bool
 
 
 def pair_rows(table: Table, most: int, *, related_only: bool = False) -> list[PairRow]:
@@ -85,11 +89,13 @@ def pair_row(cells: dict[str, Any]) -> PairRow:
     low, high = cells["low"], cells["high"]
     width, told = high - low, cells["told"]
     released, estimate = cells["released"], cells["estimate"]
+    limited = bool(cells.get("limited")) and told
+    mark = f" {MARK}" if limited else ""
     value, error = cells.get("released_covariance", 0.0), cells.get("covariance_error", 0.0)
     return PairRow(
         first=cells["first"],
         second=cells["second"],
-        correlation=correlation_text(released, width) if told else TOO_NOISY,
+        correlation=correlation_text(released, width) + mark if told else TOO_NOISY,
         interval=interval_text(low, high) if told else "",
         estimate=correlation_text(estimate, width),
         q_value=probability_text(cells["q_value"]),
@@ -99,4 +105,5 @@ def pair_row(cells: dict[str, Any]) -> PairRow:
         q=cells["q_value"],
         covariance=in_digits_of(error, value) if error else "",
         covariance_error=in_digits_of(error, error) if error else "",
+        limited=limited,
     )

@@ -199,6 +199,8 @@ def pairs_table(estimate: AnyEstimate, fdr: float, *, own_rule: bool = False) ->
         "told": Series(pairs.told),
         "related": Series(pairs.q_value <= fdr),
     }
+    if getattr(estimate.release, "learned", None) is not None:
+        table["limited"] = Series(pairs.limited)
     levels = pairs.with_level
     if levels.any():
         table["with_level"] = Series(levels)

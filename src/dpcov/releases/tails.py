@@ -1,8 +1,8 @@
 """Which columns lost their tails to limits, or may have, by numbers that are public.
 
-Owns that decision, and the words that stand in the place of a mean. Where cells beyond the limits
-are many, the mean of the limited cells is far from that of the table by an unknown amount, which no
-standard error says: readers are not shown such a number.
+Owns that decision, the words that stand in the place of a mean, and the mark of a correlation.
+Where cells beyond the limits are many, the mean of the limited cells is far from that of the table
+by an unknown amount, which no standard error says: readers are not shown such a number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcov.releases.learned import Known
 
-__all__ = ["INSTEAD", "Tails", "tails_by_column", "tails_of", "withheld"]
+__all__ = ["INSTEAD", "MARK", "MARKED", "Tails", "tails_by_column", "tails_of", "withheld"]
 
 _MANY, _LIKELY = 0.01, 2.0  # a share of cells, and so many noise sd
 _FALSE_ALARMS = 0.25  # columns that are named by noise alone, in all, on average at most
@@ -33,6 +33,13 @@ class Tails(str, Enum):
 
 INSTEAD = {Tails.CUT: "tails cut", Tails.UNKNOWN: "range guessed"}
 """What readers are shown instead of a mean or a standard deviation."""
+MARK = "†"
+MARKED = (
+    f"{MARK} More than 1 % of the cells of one of both columns lie beyond the limits, or may lie "
+    "beyond limits that are guessed: this is the correlation of the limited cells, and that of the "
+    "whole cells may lie outside of the interval."
+)
+"""What the mark of a correlation means."""
 
 
 def tails_of(beyond: float, error: float, *, range_is_guessed: bool, n_columns: int) -> Tails:

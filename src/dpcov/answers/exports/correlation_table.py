@@ -103,7 +103,7 @@ class CorrelationTable:
             return []
         return [
             f"No M and SD of {name_some(names)}: too many cells lie, or may lie, beyond the limits "
-            "within which cells were read."
+            "within which cells were read. Correlations with them are those of the limited cells."
         ]
 
 

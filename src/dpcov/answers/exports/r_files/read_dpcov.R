@@ -31,8 +31,8 @@ read_dpcov <- function(folder) {
     )
   }
   table_of <- function(name) {
-    texts <- c("column", "category", "level", "range", "center", "scale", "first", "second")
-    flags <- c("told", "related", "with_level")
+    texts <- c("column", "category", "level", "range", "center", "scale", "tails", "first", "second")
+    flags <- c("told", "related", "limited", "with_level")
     found <- cells_of(name)
     for (each in setdiff(colnames(found), texts)) {
       found[[each]] <- if (each %in% flags) found[[each]] == "true" else as.numeric(found[[each]])
