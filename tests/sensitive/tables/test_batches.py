@@ -2,6 +2,7 @@
 
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -117,3 +118,44 @@ def test_a_row_group_that_is_stored_in_much_less_than_its_numbers_is_read_in_bat
     assert runs_of(tmp_path / "x.parquet") == [([0], False)]
     written(tmp_path / "y.parquet", [90_000])
     assert runs_of(tmp_path / "y.parquet") == [([0], True)]
+
+
+def test_only_what_is_planned_to_be_read_whole_comes_in_one_batch(tmp_path):
+    written(tmp_path / "x.parquet", [90_000, 140_000])
+    file = pq.ParquetFile(tmp_path / "x.parquet")
+    batches = row_groups.read_groups(file, None, ["c0"], use_threads=True)
+    assert [len(batch) for batch in batches] == [90_000, 65_536, 65_536, 8_928]
+
+
+def test_chunks_of_what_is_read_whole_come_in_their_order(monkeypatch):
+    # Arrow makes several of one row group only where its texts have gigabytes.
+    table = pa.table({"c0": pa.chunked_array([[1.0, 2.0], [3.0], [4.0]])})
+    file = SimpleNamespace(metadata=None, read_row_groups=lambda *_, **__: table)
+    monkeypatch.setattr(row_groups, "plan_runs", lambda *_: [([0], True)])
+    batches = row_groups.read_groups(file, None, ["c0"], use_threads=True)
+    assert [batch.column(0).to_pylist() for batch in batches] == [[1, 2], [3], [4]]
+
+
+MEGABYTES = 33.554432  # 32 << 20
+
+
+@pytest.mark.parametrize(
+    ("numbers", "stored", "is_whole"),
+    [
+        (0.99 * MEGABYTES, 0.0, True),
+        (1.01 * MEGABYTES, 0.0, False),
+        (51.2, 0.45 * 51.2, False),
+        (51.2, 0.55 * 51.2, True),
+    ],
+)
+def test_a_row_group_is_read_whole_if_it_is_small_or_its_numbers_are_not_twice_what_is_stored(
+    numbers, stored, is_whole
+):
+    n_columns, n_all = 64, 640
+    group = SimpleNamespace(
+        num_rows=int(numbers * 1e6 / 8 / n_columns),
+        num_columns=n_all,
+        total_byte_size=int(stored * 1e6 * n_all / n_columns),
+    )
+    file = SimpleNamespace(num_row_groups=1, row_group=lambda _: group)
+    assert list(row_groups.plan_runs(file, None, n_columns)) == [([0], is_whole)]

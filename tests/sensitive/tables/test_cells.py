@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 
 from dpcov.columns import Column, Columns
 from dpcov.errors import DpcovError, InputError
@@ -200,6 +201,14 @@ def test_codes_for_all_columns_reach_those_that_do_not_state_their_own():
 def test_codes_reach_arrays(table):
     cells = read(table, facts=None, missing_codes=[-9])
     assert np.array_equal(cells, [[1.0, NAN], [2.0, 3.0]], equal_nan=True)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+def test_codes_and_levels_reach_the_columns_of_an_array_beside_plain_ones(make):
+    facts = Columns.from_mapping({"x0": {}, "x1": {"levels": [2, 1]}, "x2": {"missing": [-9]}})
+    cells = read(make([[5.0, 1, -9], [-9, 7, 1]]), facts=facts)
+    assert np.array_equal(cells, [[5, 1, NAN], [-9, NAN, 1]], equal_nan=True)
 
 
 def test_levels_of_arrays_are_numbers():

@@ -135,6 +135,12 @@ def test_a_parquet_file_is_described_by_its_end(tmp_path):
     assert [column.kind for column in describe_table(path)] == list(KINDS)
 
 
+def test_a_folder_is_described_by_its_first_file(tmp_path):
+    for name, cells in (("b", [1]), ("a", [1.5])):
+        pq.write_table(pa.table({"height": cells}), tmp_path / f"{name}.parquet")
+    assert describe_table(tmp_path) == (ColumnType("height", "number"),)
+
+
 def test_a_stream_can_still_be_read_after_it_was_described():
     reader = TABLE.to_reader()
     describe_table(reader)

@@ -1,3 +1,4 @@
+import base64
 import os
 import pickle
 import sys
@@ -246,9 +247,13 @@ BAD = {
     ),
     "other types": (
         parquet(table_of(ROWS), table_of(ROWS.astype(np.float32))),
-        "Column 'a' is of another type in part-1.parquet",
+        "Column 'a' is of another type in part-1.parquet than in part-0.parquet",
     ),
     "empty folder": (parquet(), "has no files that end in .parquet or .pq"),
+    "folder of csv": (
+        lambda folder: csv("a,b\n1,2\n3,4\n")(folder).parent,
+        r"has no files that end in \.parquet or \.pq\.",
+    ),
     "nested folder": (nested, "has folders inside"),
     "truncated parquet": (cut(parquet(table_of(ROWS)), 500), "part-0.parquet is not a complete"),
     "damaged parquet": (damaged, "part-0.parquet is not a complete"),
@@ -398,3 +403,41 @@ def test_an_empty_file_of_a_folder_has_the_same_columns(tmp_path):
     pq.write_table(pa.table({"a": pa.nulls(0)}), folder / "part-99.parquet")
     with pytest.raises(InputError, match=r"part-99\.parquet has other columns"):
         open_table(folder)
+
+
+@pytest.mark.claim("P8")
+def test_a_time_that_is_not_what_its_file_notes_is_not_quoted(tmp_path):
+    noted = pa.schema({"a": pa.float64(), "who": pa.timestamp("s")})
+    table = pa.table({"a": [1.0, 2.0], "who": pa.array([int(CELL), 0], pa.timestamp("ms"))})
+    with pq.ParquetWriter(tmp_path / "x.parquet", table.schema, store_schema=False) as file:
+        file.write_table(table)
+        note = base64.b64encode(noted.serialize().to_pybytes())
+        file.add_key_value_metadata({"ARROW:schema": note})
+    source = open_table(tmp_path / "x.parquet", privacy_unit="who")
+    with pytest.raises(InputError, match=r"x\.parquet notes another type") as caught:
+        list(source.unit_keys(10))
+    assert CELL not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("unit", [None, "b.c"])
+def test_a_part_that_is_called_like_a_column_is_refused(unit, tmp_path):
+    parts = [{"c": 7.0}, {"c": 8.0}]
+    table = pa.table({"a": [1.0, 2.0], "b.c": [3.0, 4.0], "b": parts})
+    pq.write_table(table, tmp_path / "x.parquet")
+    asked = {"select": ["a", "b.c"]} if unit is None else {"select": ["a"], "privacy_unit": unit}
+    source = open_table(tmp_path / "x.parquet", **asked)
+    with pytest.raises(InputError, match="more than one column, or part of a column"):
+        list(source.blocks(10) if unit is None else source.unit_keys(10))
+
+
+@pytest.mark.parametrize(
+    ("names", "stated"),
+    [("xax", {}), ("xxa", {"weight": "u"}), ("xxa", {"privacy_unit": "u"})],
+)
+def test_columns_of_one_name_are_not_taken_for_others(names, stated, tmp_path):
+    cells = [[7.0, 7.0], [1.0, 2.0], [3.0, 4.0]]
+    pq.write_table(pa.Table.from_arrays(cells, names=list(names)), tmp_path / "x.parquet")
+    source = open_table(tmp_path / "x.parquet", columns=["u", "v", "w"], **stated)
+    with pytest.raises(InputError, match="more than one column, or part of a column"):
+        list(source.unit_keys(10) if "privacy_unit" in stated else source.blocks(10))

@@ -12,7 +12,7 @@ import pytest
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import open_table
-from dpcov.sensitive.tables.likeness import looks_like_a_value
+from dpcov.sensitive.tables.likeness import is_plain, looks_like_a_value
 
 pytestmark = pytest.mark.claim("P8")
 
@@ -26,6 +26,8 @@ ROWS = {
     "numbers from two": pd.Index([2, 3]),
     "places with a gap": pd.Index([0, 2]),
     "truth": pd.Index([False, True]),
+    "a place and truth": pd.Index([0, True], dtype=object),
+    "a place and a float": pd.Index([1, 2.0], dtype=object),
     "a time": pd.Index([datetime.time(7, 30), 5], dtype=object),
     "a moment": pd.Index([pd.Timestamp("1999-01-01"), 5], dtype=object),
     "moments": pd.DatetimeIndex(["1999-01-01", "1999-01-02"]),
@@ -112,3 +114,23 @@ def test_every_way_to_write_a_number_or_none_looks_like_a_value(cell):
 @pytest.mark.parametrize("mark", [".1", "_duplicated_0"])
 def test_a_cell_that_a_library_marked_as_a_repeated_name_looks_like_a_value(cell, mark):
     assert looks_like_a_value(cell + mark)
+
+
+@pytest.mark.parametrize(
+    ("longest", "longer"),
+    [("x" * 100, "x" * 101), ("x " * 12, "x " * 13)],
+    ids=["letters", "words"],
+)
+def test_a_name_of_more_than_100_letters_or_12_words_looks_like_a_value(longest, longer):
+    assert not looks_like_a_value(longest)
+    assert looks_like_a_value(longer)
+
+
+def test_a_name_of_more_than_60_letters_is_not_shown():
+    assert is_plain("x" * 60)
+    assert not is_plain("x" * 61)
+
+
+@pytest.mark.parametrize("name", ["", "null", "NaT", "none.1", "yes", "ada", "b" * 32])
+def test_a_word_that_looks_like_a_value_is_not_shown(name):
+    assert is_plain(name) == (name == "ada")

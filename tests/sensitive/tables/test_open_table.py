@@ -145,6 +145,16 @@ def test_integers_beyond_2_to_the_53_are_read_as_the_nearest_float(make):
     assert read(table)[0, 0] == float(big)
 
 
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="no longer floats here")
+@pytest.mark.parametrize("make", [np.asarray, np.ma.masked_array])
+def test_longer_floats_are_the_nearest_of_64_bits_and_none_of_them_becomes_missing(make):
+    cells = ["0.1", "-2.5", "1e4000", "-1e4000", "1e-4000", "nan", "inf"]
+    found = read(make(np.array(cells, dtype=np.longdouble).reshape(-1, 1)))
+    most = np.finfo(np.float64).max
+    np.testing.assert_array_equal(found[:, 0], [0.1, -2.5, most, -most, 0, np.nan, np.inf])
+    assert found.dtype == np.float64
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -157,6 +157,17 @@ def test_there_are_no_more_runs_than_asked_for(sizes, parts):
     assert 1 <= len(cut_runs(sizes, parts)) <= parts
 
 
+@example([5], 2)
+@given(lengths, st.integers(1, 8))
+def test_no_run_is_without_a_length(sizes, parts):
+    assert all(run.start < run.stop for run in cut_runs(sizes, parts))
+
+
+@pytest.mark.parametrize("length", [1, 7])
+def test_runs_of_equal_lengths_are_equal(length):
+    assert cut_runs([length] * 6, 3) == [slice(0, 2), slice(2, 4), slice(4, 6)]
+
+
 @given(lengths, st.integers(1, 8))
 def test_no_run_is_much_longer_than_the_others(sizes, parts):
     longest = max(sum(sizes[run]) for run in cut_runs(sizes, parts))

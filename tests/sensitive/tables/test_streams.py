@@ -96,6 +96,16 @@ def test_tables_in_memory_are_not_streamed(table):
     assert not is_streamed(table)
 
 
+def test_a_path_can_be_read_by_open_table_only(tmp_path):
+    assert is_streamed("survey.csv")
+    assert is_streamed(tmp_path)
+
+
+def test_a_lazy_frame_is_read_where_polars_has_no_batches(monkeypatch):
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches", raising=False)
+    assert (read(LAZY["lazy query"]()) == ROWS).all()
+
+
 def test_nulls_in_streams_are_nan():
     table = pa.table({"a": [1, None, 3], "b": [True, False, None]})
     expected = [[1, 1], [np.nan, 0], [3, np.nan]]
