@@ -1,5 +1,6 @@
 """Partitions are added up where they are, and come back in boxes. Here Spark is a stand-in."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import dpcov
 from dpcov.columns.missing import Missing
-from dpcov.errors import EngineError, InputError, MissingValueError
+from dpcov.errors import EngineError, InputError, MissingExtraError, MissingValueError
 from dpcov.sensitive.engines.paired import Pairing
 from dpcov.sensitive.engines.spark_engine import SumPartition
 from dpcov.sensitive.sums import signs
@@ -50,6 +51,36 @@ def test_the_driver_gives_the_same_bytes(case, tmp_path):
     made = release(frame, engine="driver", **BUDGET, **options)
     assert frame.log.tasks == []
     assert contents(made, tmp_path) == contents(release(table, **BUDGET, **options), tmp_path)
+
+
+@pytest.mark.claim("P7")
+def test_one_column_has_the_bytes_of_the_same_table_in_memory(tmp_path):
+    table = PLAIN.select(["a"])
+    frame = DataFrame.of(table, (3,))
+    made = release(frame, **BUDGET, row_norm=3.0)
+    assert len(frame.log.tasks) == 1
+    assert contents(made, tmp_path) == contents(release(table, **BUDGET, row_norm=3.0), tmp_path)
+
+
+def test_a_frame_is_asked_for_no_row_to_say_what_its_columns_are(monkeypatch):
+    def limit(self, size):
+        asked.append(size)
+        return real(self, size)
+
+    asked, real = [], DataFrame.limit
+    monkeypatch.setattr(DataFrame, "limit", limit)
+    assert SparkSource(DataFrame.of(PLAIN), Wanted()).columns == ("a", "b")
+    assert asked == [0]
+
+
+def test_without_pyarrow_a_frame_says_what_to_install(monkeypatch):
+    def fail(self):
+        raise ImportError("Spark's own words")
+
+    monkeypatch.setattr(DataFrame, "toArrow", fail)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dpcov\[files\]'"):
+        SparkSource(DataFrame.of(PLAIN), Wanted())
 
 
 @pytest.mark.claim("P34")
@@ -120,6 +151,21 @@ def test_partitions_that_change_places_are_noticed():
     frame = DataFrame.of(table, (100, 200), conf=HIDDEN, lose=swap)
     with pytest.raises(InputError, match="in another order or with other units"):
         release(frame, **BUDGET, **CASES["units"], row_norm=3.0)
+
+
+@pytest.mark.claim("P20")
+def test_a_row_that_is_nobodys_when_it_is_added_up_is_refused():
+    def forget(place, batches):
+        seen.append(place)
+        if len(seen) <= 2:  # twice, for the keys
+            return batches
+        return [batch.set_column(3, "c5", pa.nulls(len(batch), pa.string())) for batch in batches]
+
+    seen = []
+    frame = DataFrame.of(TABLE, conf=HIDDEN, lose=forget)
+    with pytest.raises(MissingValueError, match="Unit column 'who' has missing cells"):
+        release(frame, **BUDGET, **CASES["units"], row_norm=3.0)
+    assert len(seen) == 4
 
 
 @pytest.mark.parametrize("case", ["units", "differences"])

@@ -168,3 +168,15 @@ def test_what_cannot_be_described_is_refused(table, message):
     assert "987654" not in str(caught.value)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_a_query_of_duckdb_is_described_without_a_row():
+    class DuckDBPyRelation(Relation):
+        def limit(self, size):
+            asked.append(size)
+            return Relation()
+
+    DuckDBPyRelation.__module__ = "duckdb.duckdb"
+    asked = []
+    assert tuple(column.kind for column in describe_table(DuckDBPyRelation())) == KINDS
+    assert asked == [0]

@@ -93,9 +93,11 @@ def test_the_weight_stands_last_in_every_piece_of_a_dask_collection(make):
     assert np.array_equal(np.concatenate([read(piece) for piece in pieces]), ROWS[:, [0, 2, 1]])
 
 
-def test_a_weight_that_is_the_only_column_leaves_none_to_release():
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_weight_that_is_the_only_column_leaves_none_to_release(stream):
+    table = arrow().select(["w"]).to_reader() if stream else FRAME[["w"]]
     with pytest.raises(InputError, match="no columns"):
-        open_table(FRAME[["w"]], weight="w")
+        open_table(table, weight="w")
 
 
 @pytest.mark.parametrize(

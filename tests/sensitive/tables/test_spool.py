@@ -15,7 +15,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import InputError
-from dpcov.sensitive.tables import open_table, streams
+from dpcov.sensitive.tables import open_table, spool, streams
 from dpcov.sensitive.tables.spool import SpooledSource, readable
 
 RANDOM = np.random.default_rng(0)
@@ -182,6 +182,52 @@ def test_short_batches_take_the_room_of_their_rows(length, files):
     assert (rows == np.stack([table[name].to_numpy() for name in "abc"], axis=1)).all()
 
 
+def _batches(lengths):
+    """Return rows 0, 1, … in batches of some lengths."""
+    table = pa.table({"a": np.arange(sum(lengths))})
+    starts = np.cumsum([0, *lengths])
+    parts = (table.slice(start, size) for start, size in zip(starts, lengths, strict=False))
+    batches = [batch for part in parts for batch in part.to_batches()]
+    return pa.RecordBatchReader.from_batches(table.schema, batches)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([4, 6], [10]),
+        ([5, 5], [10]),
+        ([4, 7], [4, 7]),
+        ([5, 6], [5, 6]),
+        ([6, 4], [6, 4]),
+        ([6, 4, 6], [6, 10]),
+        ([6, 5, 6], [6, 5, 6]),
+        ([23], [10, 10, 3]),
+        ([1] * 9, [4, 4, 1]),
+    ],
+)
+def test_batches_are_joined_while_they_are_short_and_fit(lengths, expected, files, monkeypatch):
+    monkeypatch.setattr(spool, "batch_rows", lambda n_columns: 10)
+    monkeypatch.setattr(spool, "_MOST_WAITING", 4)
+    with spooled(_batches(lengths)) as source:
+        files[0].seek(0)
+        assert list(map(len, pa.ipc.open_stream(files[0]))) == expected
+        assert np.concatenate(list(source.blocks(64)))[:, 0].tolist() == [*range(sum(lengths))]
+
+
+@pytest.mark.skipif(not pa.Codec.is_available("lz4"), reason="needs pyarrow with lz4")
+def test_rows_that_say_little_take_little_room(files):
+    n_rows = 20_000
+    with spooled(pa.table({"a": np.zeros(n_rows)}).to_reader()):
+        assert os.fstat(files[0].fileno()).st_size < 8 * n_rows / 10
+
+
+def test_the_weight_stands_after_the_numbers_and_the_unit_last():
+    choice = open_table(reader(), select=["c"], weight="a", privacy_unit="who").used_choice
+    assert choice.labels == ("c", "a", "who")
+    assert (choice.weight, choice.privacy_unit) == (1, 2)
+    assert open_table(reader(), select=["c"]).used_choice.weight is None
+
+
 def test_a_batch_of_all_rows_is_read_back_in_parts(files):
     table = pa.table({"a": np.zeros(300_000)})
     with spooled(pa.RecordBatchReader.from_batches(table.schema, table.to_batches())):
@@ -297,6 +343,20 @@ def test_a_full_disk_is_said_and_costs_nothing(share, monkeypatch):
         assert part in message
     assert caught.value.__context__ is None
     assert file.closed
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", [ValueError, OSError])
+def test_what_is_said_of_rows_that_cannot_be_written_is_not_repeated(kind, monkeypatch):
+    class Broken(io.BytesIO):
+        def write(self, data):
+            raise kind(CELL)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Broken())
+    with pytest.raises(InputError, match=r"temporary file in '[^']*'\. Set TMPDIR") as caught:
+        dpcov.release(reader(), **LEARNED)
+    assert CELL not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 def test_no_other_folder_is_taken_than_the_one_that_was_chosen(monkeypatch, tmp_path):

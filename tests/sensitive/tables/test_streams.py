@@ -184,6 +184,16 @@ def test_a_stream_that_is_too_long_is_refused_with_a_way_out(monkeypatch):
         read(TABLE.to_reader())
 
 
+def test_a_stream_that_is_read_once_may_have_3_800_000_rows():
+    def stream(n_rows):
+        batches = [pa.record_batch({"a": np.zeros(n, np.int8)}) for n in (n_rows - 1, 1)]
+        return pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+
+    assert sum(map(len, open_table(stream(3_800_000)).blocks(1 << 16))) == 3_800_000
+    with pytest.raises(InputError, match="more than 3800000 rows"):
+        list(open_table(stream(3_800_001)).blocks(1 << 16))
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [

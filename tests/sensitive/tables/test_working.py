@@ -38,6 +38,15 @@ def test_an_open_end_does_not_clip():
     assert reading.read(np.array([[-5.0, -5.0], [5.0, 5.0]])).tolist() == [[0, -6], [5, 0]]
 
 
+@pytest.mark.parametrize(
+    ("fact", "expected"),
+    [((None, 0), [0, 4]), ({"center": 5}, [-1, 4]), ({"scale": 2}, [2, 4])],
+)
+def test_what_is_stated_of_one_column_alone_is_done_to_it(fact, expected):
+    reading = Reading.of(numbers(2), Columns.from_mapping({"a": fact, "b": {}}).facts)
+    assert reading.read(np.array([[4.0, 4.0]])).tolist() == [expected]
+
+
 def test_missing_and_infinite_cells_are_not_clipped_to_a_bound():
     cells = Reading.of(numbers(3), FACTS.facts).read(np.array([[np.nan, np.inf, -np.inf]]))
     assert np.isnan(cells[0, 0])
@@ -50,6 +59,13 @@ def test_levels_are_taken_to_be_equally_likely_where_nothing_is_learned():
     reading = Reading.of(design, fills=True)
     values = reading.read(np.array([[7.0, 2.0, np.nan]]))[0, : design.n_values]
     assert values.tolist() == [7.0, -0.25, -0.25, 0.75, -0.25, 0.0, 0.0]
+
+
+def test_a_level_lies_between_0_and_1():
+    design = Design((Field("a"), Field("b", ("x", "y"))))
+    reading = Reading.of(design)
+    assert reading.lower.tolist() == [-np.inf, 0.0, 0.0]
+    assert reading.upper.tolist() == [np.inf, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -67,9 +83,28 @@ def test_a_cell_that_leaves_the_floats_is_far_away_and_not_missing(limits, cente
     assert reading.read(np.array([[cell]])).tolist() == [[np.copysign(FAR, cell)]]
 
 
+@pytest.mark.parametrize("cell", [1e308, -1e308])
+def test_limits_that_leave_the_floats_beside_a_small_scale_are_far_away(cell):
+    limits = {"lower": np.array([-1e308]), "upper": np.array([1e308])}
+    reading = replace(Reading.of(numbers(1), fills=True), **limits, scale=np.array([1e-3]))
+    assert reading.read(np.array([[cell]])).tolist() == [[np.copysign(FAR, cell)]]
+
+
 def test_without_facts_a_block_is_not_touched():
     block = np.arange(6, dtype=np.int16).reshape(2, 3)
     assert Reading.of(numbers(3)).read(block) is block
+    assert Reading.of(numbers(3)).read_heard(block) is block
+
+
+def test_missing_cells_are_filled_where_cells_are_taken_as_they_are():
+    reading = Reading.of(numbers(2), fills=True)
+    assert reading.read(np.array([[3.0, np.nan]])).tolist() == [[3.0, 0.0]]
+
+
+@pytest.mark.claim("P27")
+def test_rows_are_weighed_where_cells_are_taken_as_they_are():
+    reading = replace(Reading.of(numbers(1)), weighing=Weighing(bound=4.0, constant=2.0))
+    assert reading.read(np.array([[3.0, 1.0]])).tolist() == [[1.5, 1.0]]
 
 
 @pytest.mark.claim("P2")
@@ -84,6 +119,7 @@ def test_a_working_source_keeps_names_and_number_of_rows():
     reading = Reading.of(Design.numbers_of("abc"), FACTS.facts)
     source = WorkingSource(open_table(np.ones((4, 3)), ["a", "b", "c"]), reading)
     assert source.columns == ("a", "b", "c")
+    assert source.fields == tuple(Field(name, may_be_missing=False) for name in "abc")
     assert source.n_rows == 4
     assert [len(block) for block in source.blocks(3)] == [3, 1]
 
@@ -158,3 +194,15 @@ def test_indicators_that_are_never_zero_are_always_there():
     assert replace(GAPPED, observed=np.array([1.0, 0.9])).read_heard(rows).shape[1] == 5
     weighing = replace(GAPPED, weighing=Weighing(bound=1.0, constant=1.0))
     assert weighing.read_heard(np.ones((4, 4))).shape[1] == 6
+
+
+@pytest.mark.claim("P28")
+def test_the_gaps_of_the_only_column_that_has_some_are_marked():
+    design = Design.of([Field("a"), Field("b", may_be_missing=False)], gaps=True)
+    reading = Reading.of(design, fills=True)
+    rows = np.array([[7.0, 2.0], [np.nan, 2.0]])
+    marked = replace(reading, observed=np.array([0.75]))
+    assert marked.read(rows).tolist() == [[7.0, 2.0, 0.25], [0.0, 2.0, -0.75]]
+    assert marked.read(rows[:1]).tolist() == [[7.0, 2.0, 0.25]]
+    assert reading.read_heard(rows).tolist() == [[7.0, 2.0, 0.0], [0.0, 2.0, -1.0]]
+    assert reading.read_heard(rows[:1]).tolist() == [[7.0, 2.0]]
