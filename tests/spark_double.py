@@ -125,8 +125,9 @@ class SparkSession:
 
     def range(self, start, end, step, numPartitions):
         """Return a frame of numbers."""
-        cut = [start + (end - start) * part // numPartitions for part in range(numPartitions + 1)]
-        tables = (pa.table({"id": pa.array(range(a, b), pa.int64())}) for a, b in pairwise(cut))
+        cells = range(start, end, step)
+        cut = [len(cells) * part // numPartitions for part in range(numPartitions + 1)]
+        tables = (pa.table({"id": pa.array(cells[a:b], pa.int64())}) for a, b in pairwise(cut))
         return DataFrame(tuple(tables), self.conf, self.log)
 
 

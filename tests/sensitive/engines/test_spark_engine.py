@@ -17,7 +17,8 @@ from dpcov.sensitive.sums.signs import SignKernel
 from dpcov.sensitive.tables.choice import Wanted
 from dpcov.sensitive.tables.spark_frame import SparkSource
 from dpcov.sensitive.workers import executors
-from dpcov.sensitive.workers.carried import Carried
+from dpcov.sensitive.workers.carried import Carried, Refused
+from dpcov.version import __version__
 from either import release
 from spark_cases import BUDGET, CASES, CELL, HIDDEN, N_ROWS, NUMBERS, TABLE, contents, for_pairs
 from spark_double import DataFrame, install
@@ -199,6 +200,19 @@ def test_a_partition_that_is_new_or_of_another_length_is_noticed_where_it_is():
     for place, short in [(2, batches), (3, batches), (1, PLAIN.slice(1).to_batches())]:
         with pytest.raises(InputError, match="changed while it was read"):
             work(place, iter(short))
+
+
+@pytest.mark.claim("P19")
+def test_a_task_that_does_not_know_its_partition_is_refused_where_it_matters(monkeypatch):
+    monkeypatch.setattr(sys.modules["pyspark"].TaskContext, "get", lambda: None)
+    (piece,) = SparkSource(DataFrame.of(PLAIN), Wanted(), on_executors=True).split(1).pieces
+    kernel = SignKernel(2, None, None, Missing.REFUSE)
+    work = SumPartition((piece,), kernel, Pairing(1, 6), (0, 10, 20))
+    recipient = executors.Recipient()
+    task = executors.BoxedTask(__version__, recipient.address, work)
+    (made,) = task(iter(PLAIN.to_batches()))
+    value = executors.unbox(recipient, made.column(0)[0].as_py())
+    assert isinstance(value, Refused)
 
 
 @pytest.mark.claim("P8")

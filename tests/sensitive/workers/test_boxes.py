@@ -82,6 +82,16 @@ def test_lengths_are_rounded():
 
 
 @pytest.mark.claim("P34")
+def test_between_powers_of_two_there_are_eight_lengths():
+    address = Recipient().address
+    low, high = (1 << 16) - 8, (1 << 17) - 8
+    found = {len(close_box(address, bytes(length))) for length in range(low + 1, high + 1, 1024)}
+    around = len(close_box(address, b"")) - 1024
+    assert found == {around + (1 << 16) + step * (1 << 13) for step in range(1, 9)}
+    assert around == 32 + 16, "the sender's key, and the tag"
+
+
+@pytest.mark.claim("P34")
 @pytest.mark.parametrize("length", [0, 1, 1015, 1016, 1017, 4096, 70_000])
 def test_what_fills_a_box_up_does_not_come_out(length):
     recipient = Recipient()

@@ -1,12 +1,15 @@
 """What comes back from a worker travels, and cannot be stored."""
 
+import importlib.util
 import pickle
 import subprocess
 import sys
 from multiprocessing.reduction import ForkingPickler
 
+import distributed
 import numpy as np
 import pytest
+from dask.utils import Dispatch
 from distributed.protocol import deserialize, serialize, serialize_bytelist
 from distributed.spill import SpillBuffer
 
@@ -41,6 +44,14 @@ NUMBERS = {
 }
 MESSAGE = {"sender": {}, "recipient": {}}
 CELL = "987654"
+
+
+def load(name):
+    """Return a module of the room, loaded once more, beside the one that is there."""
+    found = importlib.util.find_spec(f"dpcov.sensitive.workers.{name}")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def order(start, stop):
@@ -87,9 +98,27 @@ def test_sums_refuse_to_be_pickled(kind):
             pickle.dumps(value)
 
 
-def test_what_has_no_recipient_is_not_serialized():
+@pytest.mark.parametrize("context", [None, {}, {"sender": {}}])
+def test_what_has_no_recipient_is_not_serialized(context):
+    carried = Carried(Gram.from_rows(ROWS, grid=GRID))
     with pytest.raises(TypeError, match="Could not serialize"):
-        serialize_bytelist(Carried(Gram.from_rows(ROWS, grid=GRID)), on_error="raise")
+        serialize_bytelist(carried, on_error="raise", context=context)
+
+
+def test_distributed_is_told_how_sums_travel(monkeypatch):
+    told = {name: Dispatch(name) for name in ("dask_serialize", "dask_deserialize")}
+    for name, dispatch in told.items():
+        monkeypatch.setattr(distributed.protocol, name, dispatch)
+    allow_transport.__wrapped__()
+    frames = told["dask_serialize"](Carried(7), MESSAGE)
+    assert told["dask_deserialize"].dispatch(Carried)(*frames).sums == 7
+
+
+def test_a_worker_tells_it_as_soon_as_it_loads_the_module(monkeypatch):
+    module = load("carried")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    frames = serialize(module.Carried(7), on_error="raise", context=MESSAGE)
+    assert deserialize(*frames).sums == 7
 
 
 def test_a_worker_that_spills_keeps_sums_in_memory(tmp_path):
@@ -109,6 +138,14 @@ def test_merging_adds_sums_and_orders():
     both = one + other
     assert both.sums == Gram.from_rows(ROWS, grid=GRID)
     assert both.order == order(0, 60)
+
+
+@pytest.mark.claim("P20")
+def test_an_order_that_one_piece_lacks_is_none_and_not_that_of_the_other():
+    """Who compares it with the order that was counted refuses it."""
+    assert (Carried(1, order(0, 20)) + Carried(2)).order is None
+    assert (Carried(1) + Carried(2, order(0, 20))).order is None
+    assert (Carried(1) + Carried(2)).order is None
 
 
 def test_a_refusal_survives_merging():
@@ -162,3 +199,12 @@ def test_sums_alone_do_not_load_distributed():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["carried", "schedulers", "tasks"])
+def test_modules_load_where_there_is_no_dask(name, monkeypatch):
+    for each in [each for each in sys.modules if each.partition(".")[0] == "dask"]:
+        monkeypatch.setitem(sys.modules, each, None)
+    monkeypatch.delitem(sys.modules, "distributed")
+    assert load(name).__all__
+    assert "distributed" not in sys.modules

@@ -187,7 +187,6 @@ class ClientScheduler(Scheduler):
     is_in_order = True
 
     def __init__(self, client: Any) -> None:
-        import_dask()
         if client.asynchronous:
             raise ParameterError(
                 "engine is an asynchronous Client; dpcov.release waits for its result and needs "
