@@ -1,9 +1,9 @@
 """Run the benchmarks and print their tables: ``python -m benchmarks [name ...]``.
 
 ``python -m benchmarks tables DIR`` measures on the Parquet files of a folder, ``whole DIR`` with
-all of their columns and gaps, ``regressions DIR`` what is answered from their releases, ``readings
-DIR`` compares what is read of them with pandas, and ``gather DIR`` writes tables that come with
-packages to such folders.
+all of their columns and gaps, ``whole-cells DIR`` against cells that nothing limited,
+``regressions DIR`` what is answered from their releases, ``readings DIR`` compares what is read of
+them with pandas, and ``gather DIR`` writes tables that come with packages to such folders.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from benchmarks.accuracy import (
     study,
     tails,
     whole,
+    whole_cells,
 )
 from benchmarks.accuracy import pairs as accuracy_of_pairs
 from benchmarks.accuracy import tables as real_tables
@@ -60,6 +61,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
 _OF_A_FOLDER: dict[str, Callable[[str], Iterator[Table]]] = {
     "tables": real_tables.tables,
     "whole": whole.tables,
+    "whole-cells": whole_cells.tables,
     "regressions": regression.real_tables,
     "readings": readings.tables,
 }
