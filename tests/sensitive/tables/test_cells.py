@@ -3,6 +3,7 @@
 import datetime
 
 import dask.dataframe as dd
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,6 +18,7 @@ from dpcov.errors import DpcovError, InputError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.arrow_columns import read_texts
 from dpcov.sensitive.tables.cell_rules import CellRule
+from dpcov.sensitive.tables.frames import read_cells
 from dpcov.sensitive.tables.spool import readable
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
@@ -353,6 +355,13 @@ def test_a_moment_is_the_same_number_in_every_step(year):
     assert abs(first - (year + 0.5 - 2000)) < 0.01
 
 
+def test_a_moment_keeps_its_nanoseconds():
+    cells = np.array(["2020-01-01T00:00:00.000000001", "NaT"], "M8[ns]")
+    facts = Columns.from_mapping({"a": {"unit": "seconds", "since": "2020-01-01"}})
+    for kind in (pd.DataFrame, pl.DataFrame, pa.table):
+        np.testing.assert_array_equal(read(kind({"a": cells}), facts=facts).ravel(), [1e-9, NAN])
+
+
 def test_a_moment_in_a_time_zone_is_counted_in_utc():
     zone = datetime.timezone(datetime.timedelta(hours=2))
     moment = datetime.datetime(1970, 1, 1, 2, tzinfo=zone)
@@ -419,6 +428,7 @@ DAY = datetime.date(2000, 1, 1)
         ({"unit": "days"}, [DAY, None, b"x", object(), [1]], [10957, NAN, NAN, NAN, NAN]),
         ({"unit": "days", "missing": [7]}, [7, 8, np.inf, None], [NAN, 8, NAN, NAN]),
         ({"levels": ["f", "m"], "other": "else"}, ["m", DAY, 1, None], [1, 2, 2, NAN]),
+        ({"text": "1234.5"}, [DAY, "7", None], [NAN, 7, NAN]),
         ({"levels": [False, True], "other": "else"}, [True, False, 1, 0.0], [1, 0, 2, 2]),
         (
             {"text": "1234.5", "missing": [-9]},
@@ -435,8 +445,21 @@ def test_every_object_becomes_a_number_or_is_missing(facts, cells, expected):
 @pytest.mark.parametrize(("chunks", "expected"), [([["b"], ["a", None]], [1, 0, NAN]), ([], [])])
 def test_texts_in_several_chunks_are_all_read(chunks, expected):
     rule = CellRule(Column("x", levels=["a", "b"]), True, "text")
-    found = read_texts(pa.chunked_array(chunks, pa.string()), rule)
-    np.testing.assert_array_equal(found, expected)
+    cells = pa.chunked_array(chunks, pa.string())
+    np.testing.assert_array_equal(read_texts(cells, rule), expected)
+    of_a_frame = nw.from_native(cells, series_only=True)
+    np.testing.assert_array_equal(read_cells(of_a_frame, rule), expected)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("count", [6, 9])
+@pytest.mark.parametrize("turn", [1, -1])
+def test_what_an_object_becomes_depends_on_no_other(count, turn):
+    cells = [1, True, 1.0, False, 0, [1], "x", 0.5, None][:count][::turn]
+    expected = [2, 1, 2, 0, 2, 2, 2, 2, NAN][:count][::turn]
+    facts = Columns.from_mapping({"x": {"levels": [False, True], "other": "else"}})
+    frame = pd.DataFrame({"x": pd.Series(cells, dtype=object)})
+    np.testing.assert_array_equal(read(frame, facts=facts).ravel(), expected)
 
 
 @pytest.mark.parametrize("kind", ["float64", "Int64"])

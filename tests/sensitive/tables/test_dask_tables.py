@@ -67,6 +67,37 @@ def test_chunks_of_unknown_length_are_counted():
     assert gram(source) == expected(ROWS[ROWS[:, 0] > 0])
 
 
+def test_chunks_of_unknown_length_are_counted_beside_others():
+    table = da.from_array(ROWS, chunks=(40, 3))
+    both = da.concatenate([table, table[table[:, 0] > 0]], allow_unknown_chunksizes=True)
+    rows = np.concatenate([ROWS, ROWS[ROWS[:, 0] > 0]])
+    assert open_table(both).n_rows == len(rows)
+    assert gram(open_table(both)) == expected(rows)
+
+
+@pytest.mark.parametrize("take", [describe_table, open_table])
+def test_an_array_of_unknown_width_is_refused_with_a_way_out(take):
+    table = da.from_array(ROWS, chunks=(40, 3))
+    with pytest.raises(InputError, match=r"call its compute_chunk_sizes\(\) first"):
+        take(table[:, table[0] > 0])
+
+
+class Asked(ThreadScheduler):
+    """Remembers how often it is asked."""
+
+    times = 0
+
+    def each(self, tasks):
+        self.times += 1
+        return super().each(tasks)
+
+
+def test_rows_are_counted_by_the_scheduler_that_is_given():
+    scheduler = Asked()
+    open_table(frame(), scheduler=scheduler)
+    assert scheduler.times == 1
+
+
 def test_a_table_in_which_a_partition_is_empty_works():
     source = open_table(from_parts(FRAME[:50], FRAME[:0], FRAME[50:]))
     assert source.n_rows == 101
@@ -93,6 +124,13 @@ def test_select_works_for_arrays():
 def test_columns_rename_all():
     assert open_table(frame(), ["d", "e", "f"]).columns == ("d", "e", "f")
     assert gram(open_table(frame(), ["d", "e", "f"])) == expected(ROWS)
+
+
+def test_the_unit_may_be_renamed_to_what_another_column_was_called():
+    table = frame(3, FRAME.assign(who=WHO))
+    source = limit_rows(open_table(table, ["who", "b", "c", "a"], privacy_unit="a"), 1)
+    assert source.n_rows == len(set(WHO))
+    assert source.columns == ("who", "b", "c")
 
 
 @pytest.mark.parametrize("npartitions", [1, 3, 7])

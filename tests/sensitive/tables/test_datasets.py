@@ -1,7 +1,9 @@
 """pyarrow data sets: the same rows by every way, and little of them in memory."""
 
+import base64
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 
 from dpcov.errors import InputError
 from dpcov.sensitive.tables import datasets, open_table
+from dpcov.sensitive.tables.description import describe_table
 
 ROWS = np.random.default_rng(0).normal(size=(600, 3))
 LABELS = ["a", "b", "c"]
@@ -51,6 +54,18 @@ def union(folder):
     return ds.dataset([ds.dataset(folder / "0.parquet"), ds.dataset(table(ROWS[300:]))])
 
 
+def with_a_gap(folder):
+    pq.write_table(table(ROWS[:300]), folder / "0.parquet")
+    pq.write_table(table(ROWS[300:]).drop_columns("b"), folder / "1.parquet")
+    return ds.dataset(folder)
+
+
+def read_by_options(folder):
+    pq.write_table(table(), folder / "0.parquet")
+    options = ds.ParquetReadOptions(dictionary_columns=["never"])
+    return ds.dataset(folder, format=ds.ParquetFileFormat(read_options=options))
+
+
 @pytest.fixture
 def ways(monkeypatch):
     """Count which way data sets are read."""
@@ -64,13 +79,82 @@ def ways(monkeypatch):
 @pytest.mark.claim("P8")
 @pytest.mark.parametrize(
     ("make", "way"),
-    [(plain, "_read_files"), (hive, "_read_files"), (cast, "_scan"), (union, "_scan")],
+    [
+        (plain, "_read_files"),
+        (hive, "_read_files"),
+        (cast, "_scan"),
+        (union, "_scan"),
+        (with_a_gap, "_scan"),
+        (read_by_options, "_scan"),
+    ],
 )
 def test_every_way_gives_the_rows_of_the_scanner(make, way, ways, tmp_path):
     dataset = make(tmp_path)
     expected = np.column_stack([dataset.to_table()[label].to_numpy() for label in LABELS])
-    assert np.array_equal(read(dataset, select=LABELS), expected)
+    assert np.array_equal(read(dataset, select=LABELS), expected, equal_nan=True)
     assert ways == [way]
+
+
+def encrypted(folder, *, signed):
+    """Return a data set with the key of its files, whose metadata are encrypted or signed."""
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class Keys(encryption.KmsClient):
+        def wrap_key(self, key_bytes, master_key_identifier):
+            return base64.b64encode(key_bytes)
+
+        def unwrap_key(self, wrapped_key, master_key_identifier):
+            return base64.b64decode(wrapped_key)
+
+    made = encryption.CryptoFactory(lambda config: Keys())
+    whose = encryption.KmsConnectionConfig()
+    locked = made.file_encryption_properties(
+        whose,
+        encryption.EncryptionConfiguration(
+            footer_key="k", column_keys={"k": LABELS}, plaintext_footer=signed
+        ),
+    )
+    pq.write_table(table(), folder / "x.parquet", encryption_properties=locked)
+    key = ds.ParquetDecryptionConfig(made, whose, encryption.DecryptionConfiguration())
+    stated = ds.ParquetFragmentScanOptions(decryption_config=key)
+    return ds.dataset(folder, format=ds.ParquetFileFormat(default_fragment_scan_options=stated))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_an_encrypted_data_set_is_read_with_its_key(signed, ways, tmp_path):
+    dataset = encrypted(tmp_path, signed=signed)
+    assert np.array_equal(read(dataset), ROWS)
+    assert np.array_equal(read(dataset.filter(ds.field("a") > 0)), ROWS[ROWS[:, 0] > 0])
+    assert ways == ["_scan", "_scan"]
+
+
+def asked_of(dataset_format):
+    """Return what is asked of the scanner of a data set."""
+    return datasets._scan(SimpleNamespace(format=dataset_format, to_batches=dict), ["a"])
+
+
+def test_the_scanner_reads_little_ahead_and_through_a_buffer():
+    asked = asked_of(ds.ParquetFileFormat())
+    assert asked["fragment_scan_options"].use_buffered_stream
+    assert not asked["fragment_scan_options"].pre_buffer
+    assert asked["batch_readahead"] == asked["fragment_readahead"] == 1
+
+
+def test_options_that_a_caller_stated_are_left_to_the_scanner():
+    stated = ds.ParquetFragmentScanOptions(thrift_string_size_limit=10**9)
+    asked = asked_of(ds.ParquetFileFormat(default_fragment_scan_options=stated))
+    assert "fragment_scan_options" not in asked
+
+
+@pytest.mark.parametrize("take", [describe_table, open_table])
+@pytest.mark.parametrize(
+    "part",
+    [ds.dataset(table()).scanner(), *ds.dataset(table()).get_fragments(), ds.IpcFileFormat()],
+    ids=["scanner", "fragment", "format"],
+)
+def test_a_part_of_a_data_set_is_refused(part, take):
+    with pytest.raises(InputError, match="must be a data set of pyarrow"):
+        take(part)
 
 
 def test_a_column_that_folders_name_is_read_by_the_scanner(ways, tmp_path):

@@ -109,8 +109,10 @@ def test_a_moment_that_is_none_is_missing():
         as_keys(np.array(["2020-01-01", "NaT"], dtype="M8[s]"), "who")
 
 
-def test_a_category_that_is_null_is_missing():
-    cells = pa.DictionaryArray.from_arrays([0, 1, 0, 1], ["ann", None])
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("level", ["ann", 7, DAY, MOMENT, MOMENT.time(), True])
+def test_a_category_that_is_null_is_missing(level):
+    cells = pa.DictionaryArray.from_arrays([0, 1, 0, 1], pa.array([level, None]))
     with pytest.raises(MissingValueError):
         codes(make("table", cells, None))
 
@@ -231,6 +233,12 @@ def test_a_complex_unit_is_refused():
     frame = pd.DataFrame({"a": [1.0, 2.0], "who": [1j, 2j]})
     with pytest.raises(InputError, match="Unit column 'who' is of type"):
         codes(frame)
+
+
+@pytest.mark.parametrize("kind", ["c16", "V4", "M8[M]", "M8[2D]", "m8[D]"])
+def test_cells_of_numpy_that_cannot_say_whose_row_it_is_are_refused(kind):
+    with pytest.raises(InputError, match=r"Unit column 'who' is of type .* cannot say"):
+        as_keys(np.zeros(2, kind), "who")
 
 
 def csv(folder, *who):
@@ -387,6 +395,18 @@ def test_an_object_has_the_key_of_the_type_that_stores_it(cell, kind):
     assert (found.kind, found.step) == (known.kind, known.step)
 
 
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", ["i1", "f4", "M8[ns]", "m8[ns]"])
+def test_a_frame_has_the_keys_of_the_type_that_it_stores(kind, frame):
+    cells = np.array([7, 1, 7]).astype(kind)
+    table = frame({"a": np.arange(3.0), "who": cells})
+    (found,) = open_table(table, select=["a"], privacy_unit="who").unit_keys(3)
+    known = as_keys(cells, "who")
+    assert found.cells.tolist() == known.cells.tolist()
+    assert (found.kind, found.step) == (known.kind, known.step)
+
+
 class Day(datetime.date):
     """A date of somebody's own class."""
 
@@ -434,6 +454,19 @@ def test_times_with_digits_that_a_coarser_unit_cannot_store_are_refused(turn):
     assert len(list(together(coarse, fine, turn))) == 2
     with pytest.raises(InputError, match="must hold cells of one kind"):
         list(together(coarse, finest, turn))
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_times_of_one_unit_may_have_all_of_its_digits(turn):
+    one, other = (as_keys(np.array([each], "M8[ns]"), "who") for each in (7001, 7003))
+    assert len(list(together(one, other, turn))) == 2
+
+
+@pytest.mark.parametrize("kind", ["f4", "U1", "M8[s]", object])
+def test_what_an_empty_piece_is_said_to_store_means_nothing(kind):
+    whole, empty = (as_keys(np.ones(size, dtype), "who") for size, dtype in ((2, int), (0, kind)))
+    for runs in ((whole, empty), (empty, whole)):
+        assert len(list(check_keys(runs, n_rows=2, name="who", of="The table"))) == 2
 
 
 def together(one, other, turn):

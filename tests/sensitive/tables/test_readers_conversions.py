@@ -66,6 +66,9 @@ GUESSED = {
         .rename(columns={"who": "a", "a": "who"})[["a"]]
         .assign(b=1.0)
     ),
+    "another takes the name of one that is stated": lambda folder: dd.read_csv(
+        texts(folder), dtype={"a": str}
+    ).pipe(lambda x: x.assign(b=1.0, a=x["who"])[["a", "b"]]),
     "Arrow guesses first": lambda folder: dd.read_csv(
         texts(folder), dtype={"who": str}, engine="pyarrow"
     ),
@@ -88,7 +91,7 @@ def test_a_unit_whose_type_each_block_guesses_is_refused(kind, tmp_path):
 )
 def test_a_unit_that_is_stated_as_text_is_read(dtype, tmp_path):
     table = dd.read_csv(texts(tmp_path), dtype=dtype)
-    assert people_in(table.assign(b=1.0), select=["b"]) == 3
+    assert people_in(table.assign(b=1.0, c=table["who"], d="who"), select=["b"]) == 3
 
 
 def test_a_table_of_text_files_without_a_unit_is_read(tmp_path):
@@ -168,6 +171,31 @@ def test_moments_that_dask_is_told_to_read_as_text_are_refused(tmp_path):
     files = write(tmp_path, moments("UTC"), moments("Europe/Berlin"))
     with pytest.raises(InputError, match="one type in all pieces"):
         people_in(dd.read_parquet(files, dataset={"schema": DECLARED}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("csv", "who,a\n007,1\n7,2\n", "who,a\n007,1\nbob,2\n"),
+        ("json", '{"who": "2020-01-01", "a": 1}\n', '{"who": "2020-01-01", "a": 1}\n{"who": "x"}'),
+    ],
+)
+def test_text_of_a_data_set_is_of_the_type_that_it_declares(kind, first, second, tmp_path):
+    people = 3 if kind == "csv" else 2
+    assert people_in(ds.dataset(texts(tmp_path, first, second), DECLARED, format=kind)) == people
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_behind_one_of_text_are_compared(kind, tmp_path):
+    text = tmp_path / f"x.{kind}"
+    text.write_text("who,a\n2020-01-01,1\n" if kind == "csv" else '{"who": "2020-01-01", "a": 1}\n')
+    (tmp_path / "stored").mkdir()
+    parts = [
+        ds.dataset(text, DECLARED, format=kind),
+        ds.dataset(write(tmp_path / "stored", moments("UTC")), DECLARED),
+    ]
+    with pytest.raises(InputError, match="one type in all pieces"):
+        people_in(ds.dataset(parts))
 
 
 def test_moments_of_two_zones_that_are_declared_as_moments_are_one_person_s(tmp_path):
@@ -268,8 +296,10 @@ def test_a_file_without_rows_may_have_keys_of_another_type(tmp_path):
     assert stored_alike(ds.dataset(tmp_path).get_fragments(), ["who"])
 
 
-def test_whole_numbers_of_a_dictionary_are_not_rounded_beside_a_null():
+@pytest.mark.parametrize("chunks", [None, 1, 2])
+def test_whole_numbers_of_a_dictionary_are_not_rounded_beside_a_null(chunks):
     levels = pa.array([2**53, 2**53 + 1, None])
-    keys = read_arrow_keys(pa.DictionaryArray.from_arrays(pa.array([0, 1]), levels), "who")
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1]), levels)
+    keys = read_arrow_keys(pa.chunked_array([cells] * chunks) if chunks else cells, "who")
     assert keys.kind == Kind.WHOLE
-    assert keys.cells.tolist() == [2**53, 2**53 + 1]
+    assert keys.cells.tolist() == [2**53, 2**53 + 1] * (chunks or 1)

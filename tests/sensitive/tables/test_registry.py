@@ -4,6 +4,7 @@ import subprocess
 import sys
 import types
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import scipy.sparse
 
 import dpcov
 from dpcov.errors import InputError
-from dpcov.sensitive.tables import home_of, is_streamed, open_table, registry
+from dpcov.sensitive.tables import frames, home_of, is_streamed, open_table, registry
 from dpcov.sensitive.tables.arrays import ArraySource
 from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.description import ColumnType, describe_table
@@ -131,6 +132,24 @@ def test_no_two_kinds_have_one_ending():
     ]
     assert len(set(endings)) == len(endings)
     assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in endings)
+
+
+def test_a_query_is_no_frame_in_memory():
+    """narwhals takes those of others for frames, too, which offer an Arrow stream."""
+    assert not frames.KIND.recognize(OBJECTS["lazy_frame"])
+    with pytest.raises(InputError, match="cannot be read as a data frame"):
+        frames.as_frame(OBJECTS["lazy_frame"])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_is_asked_also_where_its_library_is_missing(name, monkeypatch):
+    for loaded in [each for each in sys.modules if each.split(".")[0] in LIBRARIES]:
+        monkeypatch.setitem(sys.modules, loaded, None)
+    spec = find_spec(f"dpcov.sensitive.tables.{name}")
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    assert not module.KIND.recognize(object())
 
 
 TO_ARRAYS = "import numpy, dpcov.sensitive.tables as t; t.open_table(numpy.eye(3))"

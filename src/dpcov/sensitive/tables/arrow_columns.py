@@ -192,12 +192,14 @@ def stored_alike(
     Arrow and Dask would convert them to one type, after which nobody sees that one person's
     0.1 in 32 bits is another 0.1 in 64, and that µs were cut from ns.
     """
+    import pyarrow.dataset as ds
+
     wanted = frozenset(labels)
     found = set() if declared is None else _key_types(declared, wanted)
     found = {(label, kind) for label, kind in found if kind != import_pyarrow().null()}
     for fragment in fragments:
         # Text has no types but those that the data set declares.
-        if getattr(getattr(fragment, "format", None), "type_name", "") in ("csv", "json"):
+        if isinstance(getattr(fragment, "format", None), (ds.CsvFileFormat, ds.JsonFileFormat)):
             continue
         types = _key_types(fragment.physical_schema, wanted)
         # An empty file has no cells, and pandas often writes it with other types.

@@ -65,8 +65,6 @@ def keep_objects(table: Any) -> Any:
     >>> keep_objects(dd.from_pandas(whose, npartitions=1)).compute()["who"].tolist()
     [7, 7.0]
     """
-    if not hasattr(table, "expr"):  # a frame of older versions, without expressions
-        return table
     made: dict[str, Any] = {}
     kept = _keep(table.expr, made)
     return table if kept is table.expr else type(table)(kept)
@@ -83,8 +81,6 @@ def partitions_of(table: Any) -> list[Any]:
 
 def parquet_files(table: Any, label: Any) -> Iterator[ParquetRead]:
     """Yield the readings of Parquet files from which a column may come."""
-    if not hasattr(table, "expr"):
-        return
     origin = _origin(table.expr, label)
     for node in (table.expr if origin is None else origin).walk():
         kind = type(node).__name__
@@ -110,8 +106,6 @@ def guesses_types(table: Any, label: Any) -> bool:
     """
     from dask.delayed import Delayed
 
-    if not hasattr(table, "expr"):
-        return any(str(name).startswith(("read-csv", _JSON)) for name in table.dask.layers)
     origin = _origin(table.expr, label)
     for node in (table.expr if origin is None else origin).walk():
         # Numbers of JSON become 1 or 1.0 before they become text: no stated type helps.

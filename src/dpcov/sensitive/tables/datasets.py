@@ -7,6 +7,7 @@ without it, as files are; all else goes through a scanner that reads little ahea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,6 @@ class DatasetSource(ArrowBatchSource):
     _is_slow = True
 
     def __init__(self, dataset: Any, wanted: Wanted) -> None:
-        import_pyarrow()
         _check(dataset)
         self._dataset = dataset
         choice = choose_from_schema(dataset.schema, wanted)
@@ -88,12 +88,7 @@ def _is_plain(file: Any, schema: pa.Schema, names: Sequence[str]) -> bool:
 
     if type(file).__name__ != "ParquetFileFragment":
         return False
-    options = file.format.default_fragment_scan_options
-    encrypted = any(
-        getattr(options, name, None) is not None
-        for name in ("decryption_properties", "parquet_decryption_config")
-    )
-    if encrypted or file.format.read_options != ds.ParquetReadOptions():
+    if file.format.read_options != ds.ParquetReadOptions() or _needs_key(file):
         return False
     # A column that a folder's name states is not read from the file.
     if not set(names).isdisjoint(ds.get_partition_keys(file.partition_expression)):
@@ -104,6 +99,18 @@ def _is_plain(file: Any, schema: pa.Schema, names: Sequence[str]) -> bool:
         and stored.field(name).type == schema.field(name).type
         for name in names
     )
+
+
+def _needs_key(file: Any) -> bool:
+    """Return whether a Parquet file is encrypted, with its metadata or without.
+
+    Arrow does not tell whether a data set has a key. But encrypted metadata end with other letters,
+    and metadata that are not are followed by a signature.
+    """
+    with file.open() as opened:
+        opened.seek(-8, os.SEEK_END)
+        end = opened.read()
+    return bool(end != file.metadata.serialized_size.to_bytes(4, "little") + b"PAR1")
 
 
 def _read_files(files: Iterable[Any], names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -124,8 +131,9 @@ def _scan(dataset: Any, names: list[str]) -> Iterable[pa.RecordBatch]:
     import pyarrow.dataset as ds
 
     options = {}
-    if getattr(getattr(dataset, "format", None), "type_name", None) == "parquet":
-        # Options of the format would be replaced, a key among them.
+    if isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat):
+        # What a caller stated would be replaced. A key stays: it is part of the metadata, which
+        # were read when rows were counted.
         stated = dataset.format.default_fragment_scan_options
         if stated == ds.ParquetFragmentScanOptions():
             options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
