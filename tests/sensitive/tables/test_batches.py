@@ -123,7 +123,7 @@ def test_a_row_group_that_is_stored_in_much_less_than_its_numbers_is_read_in_bat
 def test_only_what_is_planned_to_be_read_whole_comes_in_one_batch(tmp_path):
     written(tmp_path / "x.parquet", [90_000, 140_000])
     file = pq.ParquetFile(tmp_path / "x.parquet")
-    batches = row_groups.read_groups(file, None, ["c0"], use_threads=True)
+    batches = row_groups.read_groups(file, None, ["c0"], "x.parquet", use_threads=True)
     assert [len(batch) for batch in batches] == [90_000, 65_536, 65_536, 8_928]
 
 
@@ -132,7 +132,7 @@ def test_chunks_of_what_is_read_whole_come_in_their_order(monkeypatch):
     table = pa.table({"c0": pa.chunked_array([[1.0, 2.0], [3.0], [4.0]])})
     file = SimpleNamespace(metadata=None, read_row_groups=lambda *_, **__: table)
     monkeypatch.setattr(row_groups, "plan_runs", lambda *_: [([0], True)])
-    batches = row_groups.read_groups(file, None, ["c0"], use_threads=True)
+    batches = row_groups.read_groups(file, None, ["c0"], "x.parquet", use_threads=True)
     assert [batch.column(0).to_pylist() for batch in batches] == [[1, 2], [3], [4]]
 
 

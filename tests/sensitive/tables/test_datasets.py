@@ -208,3 +208,11 @@ def test_a_large_row_group_is_never_in_memory_as_a_whole(tmp_path):
     )
     assert ours < 26e6  # 14 MB with newer Arrow
     assert scanner > 32e6
+
+
+def test_a_part_of_a_file_that_is_called_like_a_column_is_refused(tmp_path):
+    table = pa.table({"a": [1.0, 2.0], "b.c": [3.0, 4.0], "b": [{"c": 7.0}, {"c": 8.0}]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    source = open_table(ds.dataset(tmp_path / "x.parquet"), select=["a", "b.c"])
+    with pytest.raises(InputError, match="A file of the data set has more than one column"):
+        list(source.blocks(10))

@@ -35,6 +35,7 @@ __all__ = ["KIND", "DatasetSource"]
 # For each column. Without a buffer Arrow loads whole row groups.
 _BUFFER_BYTES = 1 << 16
 _FAILED = "The data set cannot be read: a file of it is missing, truncated, or not of its schema."
+_A_FILE = "A file of the data set"
 _HIDDEN = (
     "privacy_unit= needs the files of the data set, to see that all store the column in one "
     "type, and it does not show them, as when it is filtered. Write what is needed to Parquet "
@@ -121,7 +122,7 @@ def _read_files(files: Iterable[Any], names: list[str]) -> Iterator[pa.RecordBat
         with file.open() as opened:
             stored = pq.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False)
             groups = [group.id for group in file.row_groups]
-            yield from read_groups(stored, groups, names, use_threads=True)
+            yield from read_groups(stored, groups, names, _A_FILE, use_threads=True)
         # Each file leaves pieces behind, which would add up over a folder.
         import_pyarrow().default_memory_pool().release_unused()
 

@@ -143,24 +143,9 @@ def _read_batches(
     """Yield some columns of some row groups, or of all; those of few texts as dictionaries."""
     with _open(path, few) as file:
         # Without a thread for each column, since several pieces are read at a time.
-        batches = read_groups(file, groups, names, use_threads=groups is None)
-        yield from map(partial(_check_names, path, names), batches)
+        yield from read_groups(file, groups, names, path.name, use_threads=groups is None)
     # Each file leaves pieces behind, which would add up over a folder.
     import_pyarrow().default_memory_pool().release_unused()
-
-
-def _check_names(path: Path, names: list[str], batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch if it has the columns that were asked for, in their order.
-
-    Arrow gives all columns of a name where there are several, and parts of others whose whole
-    name it is, and then not in this order.
-    """
-    if batch.schema.names != names:
-        raise InputError(
-            f"{path.name} has more than one column, or part of a column, with a name that is asked "
-            "for. Rename them."
-        )
-    return batch
 
 
 def _in_seconds(files: Sequence[Path], choice: Choice) -> dict[Path, pa.DataType]:

@@ -8,8 +8,10 @@ are decoded faster one column after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from dpcov.errors import InputError
 from dpcov.sensitive.tables.blocks import batch_rows
 
 if TYPE_CHECKING:
@@ -23,16 +25,37 @@ _SMALL_BYTES = 32 << 20
 
 
 def read_groups(
-    file: pq.ParquetFile, groups: Sequence[int] | None, names: list[str], *, use_threads: bool
+    file: pq.ParquetFile,
+    groups: Sequence[int] | None,
+    names: list[str],
+    called: str,
+    *,
+    use_threads: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of some row groups, or of all."""
+    """Yield some columns of some row groups, or of all, in the order in which they are named."""
+    check = partial(_check_names, called, names)
     for run, is_whole in plan_runs(file.metadata, groups, len(names)):
         # Only with threads does Arrow let go of each column's reader when it is done.
         if is_whole and use_threads:
-            yield from _read_whole(file, run, names)
+            yield from map(check, _read_whole(file, run, names))
         else:
             rows = batch_rows(len(names))
-            yield from file.iter_batches(rows, run, columns=names, use_threads=use_threads)
+            batches = file.iter_batches(rows, run, columns=names, use_threads=use_threads)
+            yield from map(check, batches)
+
+
+def _check_names(called: str, names: list[str], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch if it has the columns that were asked for, in their order.
+
+    Arrow gives all columns of a name where there are several, and parts of others whose whole
+    name it is, and then not in this order.
+    """
+    if batch.schema.names != names:
+        raise InputError(
+            f"{called} has more than one column, or part of a column, with a name that is asked "
+            "for. Rename them."
+        )
+    return batch
 
 
 def _read_whole(file: pq.ParquetFile, run: list[int], names: list[str]) -> Iterator[pa.RecordBatch]:
