@@ -24,7 +24,7 @@ __all__ = ["tables"]
 
 _RUNS = 3
 _MOST_COLUMNS = 15
-_PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+_EPSILON, _DELTA = 1.0, 1e-6
 _WIDTH, _FAR = 1.96, 4.0
 
 Held = dict[str, list[tuple[bool, bool]]]
@@ -44,9 +44,9 @@ def tables(folder: str) -> Iterator[Table]:
     if not found:
         raise SystemExit(f"There are no Parquet files in {folder}.")
     table = Table(
-        f"Whole cells of real tables, epsilon = 1, {_RUNS} runs with bounds and {_RUNS} without: "
-        f"how many 95 % intervals hold the truth of the raw table, and how many are off by more "
-        f"than {_FAR:g} standard errors",
+        f"Whole cells of real tables, epsilon = {_EPSILON:g}, {_RUNS} runs with bounds and {_RUNS} "
+        "without: how many 95 % intervals hold the truth of the raw table, and how many are off by "
+        f"more than {_FAR:g} standard errors",
         ("what", "number", "held", "far off"),
     )
     for kind, held in sorted(found.items()):
@@ -63,7 +63,7 @@ def _add(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        made = dpcov.release(real.frame, columns=columns, seed=seed, **_PROMISE)
+        made = dpcov.release(real.frame, columns=columns, epsilon=_EPSILON, delta=_DELTA, seed=seed)
         estimate = made.estimate()
     hidden = withheld(made)
     errors = np.asarray(mean_errors(estimate))  # which are there: means are released
@@ -77,7 +77,7 @@ def _add(
     far = beyond > (_FAR - _WIDTH) * width
     both = np.isin(pairs.first, list(hidden)).astype(int) + np.isin(pairs.second, list(hidden))
     listed = pairs.q_value <= 0.1
-    for place in np.flatnonzero(pairs.told):
+    for place in np.flatnonzero(pairs.told).tolist():
         on = "listed" if listed[place] else "not listed"
         kind = f"correlations, {both[place]} of both columns marked, {on}"
         found[kind].append((bool(beyond[place] <= 0), bool(far[place])))
