@@ -366,7 +366,11 @@ def test_a_delta_of_rounds_of_several_sizes_is_rounded_up_in_forty_digits():
         ("_pure_pieces", "1 / (1 + math.exp(-loss))", "(1 - 1e-9) / (1 + math.exp(-loss))"),
         ("_pure_pieces", "mass * math.exp(-loss)", "mass * math.exp(-loss) * (1 + 1e-9)"),
         ("_selection_pieces", "0.5 / math", "(0.5 - 1e-9) / math"),
-        ("_signed_delta", "max(0.0, -math.expm1(epsilon))", "-(1 - 1e-9) * math.expm1(epsilon)"),
+        (
+            "_signed_delta",
+            "abs(math.expm1(min(epsilon, 0.0)))",
+            "-(1 - 1e-9) * math.expm1(epsilon)",
+        ),
         ("_losses", "len(sizes) * width", "len(sizes) * (width + 1e-9)"),
     ],
 )
@@ -399,3 +403,8 @@ def test_what_goes_to_the_smaller_loss_fails_the_same_test(monkeypatch):
     where = "privacy.adaptive:_spread_to_ends"
     plant(monkeypatch, where, "- _SLIP * first", "+ _SLIP * first")
     assert light_tails()
+
+
+def test_large_promises_without_gaussian_noise_have_a_delta():
+    assert adaptive_delta(ranges=[], pure=[1.0], multiplier=math.inf, epsilon=800.0) == 0.0
+    assert adaptive_delta(ranges=[], pure=[1.0], multiplier=math.inf, epsilon=0.5) > 0.0

@@ -172,6 +172,17 @@ def test_a_promise_that_says_nothing_is_not_made_to_look_like_one():
     assert "has any." in text
 
 
+@pytest.mark.filterwarnings("ignore::dpcov.errors.WeakPromiseWarning")
+@pytest.mark.parametrize(("delta", "strength"), [(1 / 4000, "strong"), (1 / 3999, "weak")])
+def test_a_delta_above_one_over_the_number_of_rows_is_a_weak_promise(delta, strength):
+    release = dpcov.release(releases.table(), epsilon=1.0, delta=delta, row_norm=4.0)
+    guarantee = card_of(release)["guarantee"]
+    assert guarantee["strength"] == strength
+    assert (guarantee["warning"] is None) == (strength == "strong")
+    if guarantee["warning"]:
+        assert "a weak promise for 4,000 rows" in guarantee["warning"]
+
+
 def test_text_of_the_curator_is_not_markup():
     hostile = "<script>x</script> [a](javascript:b) `c` *d*\n# e"
     card = card_of(releases.dense(), name=hostile, curator=hostile, description=hostile)

@@ -1,6 +1,7 @@
 """Means and deviations that limits have taken far from the table's are shown nowhere."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,13 @@ from dpcov import plot
 from dpcov.answers.exports.asked import ask
 from dpcov.answers.exports.correlation_table import CorrelationTable
 from dpcov.answers.exports.latex import write_latex
+from dpcov.postprocess.column_errors import mean_errors
 from dpcov.publication import make_card, write_folder
-from dpcov.publication.category_views import groups
+from dpcov.publication.category_views import association_rows, gap_sentences, groups
 from dpcov.publication.columns import column_rows, headings, hidden_numbers
 from dpcov.publication.tables import tables_of
 from dpcov.releases import tails
+from dpcov.releases.learned import Known
 from dpcov.releases.tails import INSTEAD, Tails, tails_of, withheld
 
 N_ROWS = 4000
@@ -145,7 +148,7 @@ def test_correlations_of_columns_with_cut_tails_are_marked_and_make_no_headline(
     write_folder(made, estimate, tmp_path / "out")
     card = make_card(made, estimate, fdr=0.1)
     words = " ".join(card["related"]["in_words"])
-    assert "but for columns of which no mean is shown" in words
+    assert "columns without a mean left out" in words
     assert (
         not {line[end] for line in card["related"]["strongest"] for end in ("first", "second")}
         & hidden
@@ -155,6 +158,34 @@ def test_correlations_of_columns_with_cut_tails_are_marked_and_make_no_headline(
     assert any(label.get_text().endswith(tails.MARK) for label in ax.get_yticklabels())
     listed = pd.read_csv(tmp_path / "out" / "pairs.csv")
     assert listed["limited"].sum() == pairs.limited.sum()
+
+
+def test_associations_and_means_of_groups_are_marked_and_make_no_headline(table):
+    rng = np.random.default_rng(7)
+    gifts = rng.random(N_ROWS) < np.where(table["region"] == "south", 0.11, 0.0)
+    table = table.assign(amount=np.where(gifts, rng.lognormal(6.5, 1.0, N_ROWS), 0.0))
+    facts = {"region": {"levels": ["north", "south"]}, "height": (0, 400), "weight": (0, 400)}
+    made = released(table[["amount", *facts]], 0, epsilon=3.0, columns=facts | {"amount": {}})
+    estimate = made.estimate()
+    assert {made.columns[place] for place in withheld(made)} == {"amount"}
+    card = card_of(made)
+    listed = tables_of(card, estimate, 0.1)
+    for name, column in (("associations", "first"), ("group_means", "number")):
+        names, limited = listed[name][column].values, listed[name]["limited"].values
+        assert [each == "amount" for each in names] == limited.tolist()
+    rows = association_rows(listed["associations"], 9)
+    assert [row.value.endswith(tails.MARK) for row in rows] == [
+        row.first == "amount" for row in rows
+    ]
+    strongest = card["related"]["associations"]["strongest"]
+    assert "amount" not in {line["first"] for line in strongest}
+    words = " ".join(card["related"]["associations"]["in_words"])
+    assert "The strongest associations, columns without a mean left out" in words
+    edges = estimate.edges(0.1)
+    marked = [edge for edge in edges if edge.limited]
+    assert marked
+    assert all("amount" in (edge.first, edge.second) for edge in marked)
+    assert repr(edges).count(tails.MARKED) == 1
 
 
 def test_no_correlation_is_marked_where_all_tails_are_there(table, tmp_path):
@@ -225,7 +256,67 @@ def test_levels_have_no_tails(table):
     ],
 )
 def test_a_share_beyond_limits_must_stand_out_of_its_noise(beyond, error, guessed, expected):
-    assert tails_of(beyond, error, range_is_guessed=guessed, n_columns=10) is expected
+    known = Known.NOT_SEEN if guessed else Known.LEARNED
+    assert tails_of(beyond, error, range_is=known, n_columns=10) is expected
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "expected"),
+    [
+        (Known.LEARNED, 0.19, Tails.NOT_SEEN),
+        (Known.LEARNED, 0.21, Tails.UNKNOWN),
+        (Known.STATED, 0.21, Tails.NOT_SEEN),
+    ],
+)
+def test_a_range_that_is_learned_from_few_rows_is_as_good_as_guessed(known, error, expected):
+    assert tails_of(0.0, error, range_is=known, n_columns=10) is expected
+
+
+@pytest.mark.filterwarnings("ignore::dpcov.errors.NothingDetectableWarning")
+def test_no_mean_of_few_rows_is_shown_far_from_the_truth():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(50, 10, size=(300, 8))
+    far = 0
+    for seed in range(6):
+        made = dpcov.release(rows, epsilon=1.0, delta=1e-6, seed=seed)
+        away = np.abs(made.location - rows.mean(axis=0)) / mean_errors(made.estimate())
+        far += sum(ratio > 4 for place, ratio in enumerate(away) if place not in withheld(made))
+        assert (away > 4).any()  # the control: some are
+    assert far == 0
+
+
+def test_what_goes_with_gaps_has_no_number_of_cells_whose_tails_are_cut():
+    rng = np.random.default_rng(1)
+    gift = np.where(rng.random(N_ROWS) < 0.06, rng.lognormal(6.5, 1.0, N_ROWS), 0.0)
+    other = np.where(rng.random(N_ROWS) < 0.1 + 0.6 * (gift > 0), np.nan, rng.normal(size=N_ROWS))
+    table = pd.DataFrame({"gift": gift, "other": other, "height": rng.normal(170, 9, N_ROWS)})
+    made = released(table, 0, epsilon=3.0)
+    assert 0 in withheld(made)
+    (line,) = (each for each in made.estimate().gaps(0.1) if each.column == "gift")
+    assert line.limited
+    assert line.in_words == "Where other is missing, gift is higher on average."
+    card = card_of(made)
+    listed = tables_of(card, made.estimate(), 0.1)
+    assert listed["gaps"]["limited"].values.tolist().count(True) == 1
+    said = " ".join(card["related"]["gaps"]["in_words"])
+    assert "'gift' is higher on average." in said
+    sentence = "Where 'other' is missing, 'gift' is higher on average."
+    assert sentence in gap_sentences(listed["gaps"], 5)
+    # The control: a number whose tails are there is told by how much.
+    assert "by" in line._replace(limited=False).in_words
+
+
+def test_card_and_release_agree_on_what_is_withheld_beside_many_levels():
+    rng = np.random.default_rng(2)
+    levels = [str(each) for each in range(40)]
+    table = pd.DataFrame({"amount": rng.normal(size=3_000), "town": rng.choice(levels, 3_000)})
+    made = released(table, 0, epsilon=3.0, columns={"amount": {}, "town": {"levels": levels}})
+    error = made.learned.beyond_error
+    cut = 0.01 + (tails._likely(1) + tails._likely(41)) / 2 * error
+    beyond = np.where(made.design.is_number, cut, 0.0)
+    made = replace(made, learned=replace(made.learned, beyond=beyond))
+    assert {made.columns[place] for place in withheld(made)} == {"amount"}
+    assert set(hidden_numbers(card_of(made))) == {"amount"}
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_a_simulation_is_told_in_the_words_of_the_card():
         "Budgets add up",
         "attack_power",
         "tails are cut",
-        "state bounds, or center and scale",
+        "bounds, or center and scale",
         "counts as the limit",
     ],
 )

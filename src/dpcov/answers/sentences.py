@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcov.digits import name_some, percent, with_share_error
 from dpcov.releases import AnyRelease, Release
-from dpcov.releases.tails import withheld
+from dpcov.releases.tails import withheld_names
 
 __all__ = ["compared_levels", "limited_cells", "whom"]
 
@@ -36,7 +36,10 @@ def _pairwise(release: AnyRelease, columns: Sequence[str]) -> str:
     if share >= 1:
         return ""
     there = with_share_error(share, error)
-    return f", computed pairwise, since {found.columns[least]} is there in {there} of them"
+    return (
+        f", computed pairwise, since {found.columns[least]} is there in {there} of them (complete "
+        "rows alone would tell something else where gaps go with other columns)"
+    )
 
 
 def limited_cells(release: AnyRelease, columns: Sequence[str]) -> list[str]:
@@ -44,7 +47,7 @@ def limited_cells(release: AnyRelease, columns: Sequence[str]) -> list[str]:
     if not isinstance(release, Release) or release.limits is None:
         return []
     said = ["Cells beyond the published limits count as if they were at the limit."]
-    hidden = {release.design.names[place] for place in withheld(release)}
+    hidden = withheld_names(release)
     cut = [repr(name) for name in columns if name in hidden]
     if cut:
         said.append(

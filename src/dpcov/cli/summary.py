@@ -98,24 +98,39 @@ def columns_table(card: Mapping[str, Any]) -> Table:
     sentences above it say what matters of that.
     """
     rows = column_rows(card, _SHOWN_COLUMNS)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table = _listing()
     named = headings(card)
     shown = [heading for heading in rows[0].cells if heading not in _LEFT_OUT]
     table.add_column("number" if card["data"]["n_categories"] else "column", **_NAME)
     for heading in shown:
-        # Limits may take two lines, each number in one.
-        cells = [row.cells[heading].replace(" to ", " to\n") for row in rows]
-        width = max(len(part) for cell in cells for part in cell.split("\n"))
-        table.add_column(named[heading], justify="right", min_width=width)
+        # Where there is no room, limits and errors take two lines, and no number is cut.
+        parts = (part for row in rows for part in _apart(row.cells[heading]).split("\n"))
+        table.add_column(named[heading], justify="right", min_width=max(map(len, parts)))
     for row in rows:
         table.add_row(Text(printable(row.name)), *(row.cells[heading] for heading in shown))
     return table
 
 
+def _apart(cell: str) -> str:
+    return cell.replace(" to ", " to\n").replace(" ± ", " ±\n")
+
+
+def _listing(caption: str | None = None) -> Table:
+    """Return a table whose lines take little room beside what stands in them."""
+    return Table(
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+        pad_edge=False,
+        caption=caption,
+        caption_justify="left",
+    )
+
+
 def categories_table(card: Mapping[str, Any]) -> Table:
     """Return the first categories, each with its levels and their shares in a line."""
     rows = category_rows(card, _SHOWN_COLUMNS, most_levels=_SHOWN_LEVELS)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table = _listing()
     table.add_column("category", **_NAME)
     if has_gaps(card):
         table.add_column("observed", justify="right")
@@ -171,12 +186,13 @@ def _associations(card: Mapping[str, Any], tables: Mapping[str, Published]) -> l
 
 def associations_table(associations: Published) -> Table:
     """Return the surest related pairs with a category as a table."""
-    table = Table()
+    rows = association_rows(associations, _SHOWN, related_only=True)
+    table = _listing(MARKED if any(row.limited for row in rows) else None)
     for heading in ("column", "category"):
         table.add_column(heading, **_NAME)
     for heading in ("association", "95 % interval", "q-value"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in association_rows(associations, _SHOWN, related_only=True):
+    for row in rows:
         names = (Text(printable(row.first)), Text(printable(row.second)))
         value = f"{row.measure} {row.value}" if row.interval else row.value
         table.add_row(*names, value, row.interval, row.q_value)
@@ -187,7 +203,7 @@ def pairs_table(pairs: Published) -> Table:
     """Return the surest related pairs as a table: correlation, interval, estimate, q-value."""
     rows = pair_rows(pairs, _SHOWN, related_only=True)
     marked = [MARKED] if any(row.limited for row in rows) else []
-    table = Table(caption="\n".join([_TWO_DECISIONS, *marked]), caption_justify="left")
+    table = _listing("\n".join([_TWO_DECISIONS, *marked]))
     for heading in ("column", "column"):
         table.add_column(heading, **_NAME)
     for heading in ("correlation", "95 % interval", "estimate", "q-value"):

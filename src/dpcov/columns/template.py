@@ -44,7 +44,7 @@ _DEFAULTS = """\
 _ASIDE = ("text", "category", "object", "date", "duration", "other")
 
 _IDENTIFIER = re.compile(
-    r"(.*[_. -])?(id|ids|uuid|guid|ssn|pid|row_?(names?|number|index)?|index)|.*[a-z]I[dD]"
+    r"(.*[_. -])?(id|ids|uid|uuid|guid|ssn|pid|row_?(names?|number|index)?|index)|.*[a-z]I[dD]"
 )
 
 

@@ -18,7 +18,7 @@ from dpcov.plot.look import (
     shown_name,
 )
 from dpcov.postprocess import AnyEstimate, Pairs
-from dpcov.releases.tails import MARK
+from dpcov.releases.tails import MARK, with_mark
 
 __all__ = ["draw_forest", "intervals", "name_rows"]
 
@@ -84,13 +84,15 @@ def intervals(
     name_rows(
         ax,
         [
-            f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
-            f"{shown_name(estimate.columns[pairs.second[place]], 20)}"
-            f"{f' {MARK}' if pairs.limited[place] else ''}"
+            with_mark(
+                f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
+                f"{shown_name(estimate.columns[pairs.second[place]], 20)}",
+                bool(pairs.limited[place]),
+            )
             for place in strongest
         ],
     )
-    marked = f"\n{MARK} of limited cells: tails cut" if pairs.limited[strongest].any() else ""
+    marked = f"\n{MARK} correlation of limited cells" if pairs.limited[strongest].any() else ""
     ax.set_xlabel(f"correlation with {100 * confidence:g} % interval{marked}")
     ax.set_title(_title(len(strongest), int(pairs.told.sum()), len(pairs)))
     return ax

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.design import Design
+from dpcov.columns.stated import did_you_mean
 from dpcov.errors import ParameterError
 from dpcov.extras import load_pandas
 from dpcov.multiplicity import count_pairs
@@ -331,7 +332,8 @@ class CovarianceEstimate(ABC):
             )
         unknown = [name for name in names if name not in self.columns]
         if unknown:
-            raise ParameterError(f"There is no column {unknown[0]!r}: see estimate.columns.")
+            meant = did_you_mean(unknown[0], self.columns)
+            raise ParameterError(f"There is no column {unknown[0]!r}{meant}: see estimate.columns.")
         return self.columns.index(names[0]), self.columns.index(names[1])
 
     # Without this, iterating would ask for a pair called 0.

@@ -22,7 +22,8 @@ class GapFinding(NamedTuple):
     whether the cell is missing; or the ``"correlation of gaps"`` of both columns. With V come the
     `level` that goes most with gaps, whether it is ``"rarer"`` or ``"more frequent"`` where the
     cell is missing, and, as `pooled`, levels that were too rare and are read as one. V has no
-    standard error, but an interval.
+    standard error, but an interval. A difference is `limited` if too many cells of its number lie
+    beyond their limits, or may: that of the whole cells may be far from it, and no number is told.
     """
 
     gaps_of: str
@@ -36,6 +37,7 @@ class GapFinding(NamedTuple):
     level: str | None = None
     level_is: str | None = None
     pooled: tuple[str, ...] = ()
+    limited: bool = False
 
     @property
     def in_words(self) -> str:
@@ -46,6 +48,8 @@ class GapFinding(NamedTuple):
         shown = f"{number(min(ends))} to {number(max(ends))}"
         if self.measure == DIFFERENCE:
             side = "higher" if self.value > 0 else "lower"
+            if self.limited:
+                return f"Where {self.gaps_of} is missing, {self.column} is {side} on average."
             size = number(abs(self.value))
             return (
                 f"Where {self.gaps_of} is missing, {self.column} is {side} by {size} "

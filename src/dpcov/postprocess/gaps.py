@@ -23,6 +23,7 @@ from dpcov.postprocess.quadratic import NoisyLengths
 from dpcov.postprocess.ratios import ratio_interval
 from dpcov.postprocess.sides import number_side
 from dpcov.releases import Release
+from dpcov.releases.tails import withheld_names
 from dpcov.releases.working import WorkingMoments
 
 __all__ = ["columns_with_gaps", "find_gaps"]
@@ -133,12 +134,14 @@ class _Gaps:
         ends = ratio_interval(top, spread, noise, spread_noise, width)
         shown = np.stack([top / spread, error, *ends], axis=2)
         shown *= moments.release.units.scale[numbers, None, None]
+        hidden = withheld_names(moments.release)
         for row, number in enumerate(design.numbers.tolist()):
             for column, gap in enumerate(self.seen):
                 if self.told[numbers[row], gap]:
                     names = moments.name(gap), moments.name(number)
                     value, error_, low, high = shown[row, column].tolist()
                     finding = GapFinding(*names, DIFFERENCE, value, error_, low, high, 1.0)
+                    finding = finding._replace(limited=names[1] in hidden)
                     yield float(sizes[row, column]), finding
 
     def with_categories(self, confidence: float, sampled: bool) -> Tested:

@@ -22,6 +22,7 @@ from dpcov.notebook import show
 from dpcov.parameters import check_number
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.pairs_table import TOO_NOISY, Pairs
+from dpcov.releases.tails import MARKED, with_mark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,7 @@ class Edge(NamedTuple):
     high: float
     told: bool
     with_level: bool
+    limited: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +144,7 @@ class Edges:
             pairs.high,
             pairs.told,
             pairs.with_level,
+            pairs.limited,
         )
         return map(
             Edge._make,
@@ -170,12 +173,15 @@ class Edges:
         ]
         if len(self) > _SHOWN:
             lines.append(f"  … and {len(self) - _SHOWN:,} more")
+        if any(edge.limited and edge.told for edge in self):
+            lines.append(MARKED)
         return "\n".join(lines)
 
     def cells(self) -> Iterator[tuple[str, ...]]:
         """Yield the rows of the list as text, as `HEADING` names them."""
         for edge in self:
-            told = (f"{edge.released:+.3f}", f"{edge.low:+.3f} to {edge.high:+.3f}")
+            released = with_mark(f"{edge.released:+.3f}", edge.limited)
+            told = (released, f"{edge.low:+.3f} to {edge.high:+.3f}")
             yield (
                 edge.first,
                 edge.second,
@@ -197,7 +203,8 @@ def _in_words(edge: Edge) -> str:
     if not edge.told:
         sign = "positive" if edge.value > 0 else "negative"
         return f"{sign}, how strong is {TOO_NOISY}"
-    return f"{edge.released:+.3f}, {edge.low:+.3f} to {edge.high:+.3f}"
+    released = with_mark(f"{edge.released:+.3f}", edge.limited)
+    return f"{released}, {edge.low:+.3f} to {edge.high:+.3f}"
 
 
 class Listed(NamedTuple):

@@ -156,7 +156,7 @@ def _convolve(first: list[float], second: list[float]) -> list[float]:
 def _signed_delta(epsilon: float, multiplier: float) -> float:
     """Return the Gaussian's delta for any real epsilon: δ(−ε) = 1 − e^(−ε) + e^(−ε) δ(ε)."""
     if math.isinf(multiplier):
-        return max(0.0, -math.expm1(epsilon))
+        return abs(math.expm1(min(epsilon, 0.0)))
     if epsilon >= 0:
         # Beyond the largest epsilon, its delta is an upper bound.
         return gaussian_delta(epsilon=min(epsilon, _LARGEST_EPSILON), scale=multiplier)

@@ -13,9 +13,12 @@ from dpcov.digits import percent, quoted
 from dpcov.postprocess import TOO_NOISY, AnyEstimate
 from dpcov.postprocess.association import CRAMER, Association
 from dpcov.postprocess.estimate import Estimate
+from dpcov.releases.tails import withheld_names
 
-__all__ = ["describe_associations", "is_association_told", "strength_of"]
+__all__ = ["BUT_HIDDEN", "describe_associations", "is_association_told", "strength_of"]
 
+BUT_HIDDEN = ", columns without a mean left out"
+"""What is said where columns are left out of which no mean is shown."""
 _STRONGEST = 3
 _WIDEST = 0.75  # of an interval that says something
 _MEASURES = (
@@ -32,7 +35,13 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
     if not len(listed):
         return None
     related = [line for line in listed if line.q_value <= fdr]
-    told = [line for line in related if is_association_told(line)]
+    hidden = withheld_names(estimate.release)
+    # What is limited may be far from the whole cells, and makes no headline.
+    told = [
+        line
+        for line in related
+        if is_association_told(line) and hidden.isdisjoint((line.first, line.second))
+    ]
     strongest = sorted(told, key=strength_of, reverse=True)[:_STRONGEST]
     untold = sum(not is_association_told(line) for line in listed)
     return {
@@ -41,7 +50,7 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
         "too_noisy": untold,
         "strongest": [_facts(line) for line in strongest],
         "in_words": _in_words(
-            f"a false discovery rate of {percent(fdr)}", related, len(listed), strongest
+            f"a false discovery rate of {percent(fdr)}", related, len(listed), strongest, hidden
         )
         + _untold_in_words(untold, len(listed)),
     }
@@ -67,7 +76,11 @@ def _facts(line: Association) -> dict[str, Any]:
 
 
 def _in_words(
-    rate: str, related: list[Association], n_pairs: int, strongest: list[Association]
+    rate: str,
+    related: list[Association],
+    n_pairs: int,
+    strongest: list[Association],
+    hidden: frozenset[str],
 ) -> list[str]:
     if not related:
         return [
@@ -84,7 +97,9 @@ def _in_words(
     )
     if not strongest:
         return [found]
-    return [found, f"The strongest {which}, with {intervals}: {named}. {_MEASURES}"]
+    left_out = any(not hidden.isdisjoint((line.first, line.second)) for line in related)
+    but = BUT_HIDDEN if left_out else ""
+    return [found, f"The strongest {which}{but}, with {intervals}: {named}. {_MEASURES}"]
 
 
 def _untold_in_words(untold: int, n_pairs: int) -> list[str]:

@@ -21,7 +21,7 @@ from dpcov.digits import (
 from dpcov.postprocess import TOO_NOISY, AnyEstimate, Pairs
 from dpcov.postprocess.estimate import Estimate
 from dpcov.postprocess.visibility import Visibility, visibility_of
-from dpcov.publication.card_associations import describe_associations
+from dpcov.publication.card_associations import BUT_HIDDEN, describe_associations
 from dpcov.publication.card_gaps import describe_gaps
 from dpcov.publication.card_structure import describe_components, describe_partials
 
@@ -32,7 +32,6 @@ _STANDS_OUT = (
     "Correlations below {0:.2g} could hardly be seen: one of that size would have stood out with "
     "probability one half"
 )
-_BUT_LIMITED = ", but for columns of which no mean is shown"
 
 Places = npt.NDArray[np.intp]
 
@@ -138,7 +137,7 @@ def _strongest_in_words(related: Pairs, strongest: Places) -> list[str]:
     if not named:
         return []
     confidence = percent(related.confidence)
-    of = _BUT_LIMITED if (related.told & related.limited).any() else ""
+    of = BUT_HIDDEN if (related.told & related.limited).any() else ""
     return [
         f"The strongest correlations{of}, with {confidence} intervals: {'; '.join(named)}."
         if len(named) > 1

@@ -48,8 +48,8 @@ def describe_guarantee(release: AnyRelease) -> dict[str, Any]:
         "rho": rho,
         "mu": math.sqrt(2 * rho) * _UP if rho is not None and only_gaussian else None,
         "factor": _factor_of(made),
-        "strength": _strength(made),
-        "warning": _warning(made) if holds else None,
+        "strength": _strength(made, release.n_rows),
+        "warning": _warning(made, release.n_rows) if holds else None,
         "example": _example(made, holds=holds),
         "attack": _attack(made, holds=holds),
         "can_learn": _can_learn(made) if holds else [],
@@ -86,22 +86,28 @@ def _factor_of(made: Made) -> float | None:
     return math.exp(made.epsilon) * _UP if made.epsilon < 700 else None
 
 
-def _strength(made: Made) -> str:
-    """Say what an epsilon is worth: pages look as reassuring as it is."""
-    if made.epsilon <= _STRONG:
-        return "strong"
-    return "moderate" if made.epsilon <= WEAK_EPSILON else "weak"
+def _strength(made: Made, n_rows: int) -> str:
+    """Say what a promise is worth: pages look as reassuring as it is."""
+    if made.epsilon > WEAK_EPSILON or _delta_of(made) > 1 / n_rows:
+        return "weak"
+    return "strong" if made.epsilon <= _STRONG else "moderate"
 
 
-def _warning(made: Made) -> str | None:
-    if made.epsilon <= WEAK_EPSILON:
-        return None
-    factor = _factor_of(made)
-    odds = "" if factor is None else f", here by a factor of {_up(factor)}"
-    return (
-        f"ε = {made.epsilon:g} is a weak promise. The odds of a conclusion about one person may "
-        f"change by e^ε{odds}: do not treat these data as if nobody could be recognized in them."
-    )
+def _warning(made: Made, n_rows: int) -> str | None:
+    factor, delta, said = _factor_of(made), _delta_of(made), []
+    if made.epsilon > WEAK_EPSILON:
+        odds = "" if factor is None else f", here by a factor of {_up(factor)}"
+        said.append(
+            f"ε = {made.epsilon:g} is a weak promise. The odds of a conclusion about one person "
+            f"may change by e^ε{odds}: do not treat these data as if nobody could be recognized in "
+            "them."
+        )
+    if delta > 1 / n_rows:
+        said.append(
+            f"δ = {delta:g} is a weak promise for {n_rows:,} rows: to publish the row of somebody "
+            f"chosen at random would keep it, from δ = 1 / {n_rows:,} on."
+        )
+    return " ".join(said) or None
 
 
 def _example(made: Made, *, holds: bool) -> dict[str, Any]:

@@ -21,7 +21,8 @@ _KNOWN = {Known.STATED: "stated", Known.LEARNED: "learned", Known.NOT_SEEN: "not
 _CLEARLY, _ROUGH = 3.0, 0.05  # so many noise sd, and a share of cells that should be told from none
 _LIMITED = (
     "Means and covariances are those of the table with its cells limited to the limits of their "
-    "columns: a cell beyond a limit counts as the limit."
+    "columns: a cell beyond a limit counts as the limit. Of long tails, as amounts have them, "
+    "those of the whole cells may be others."
 )
 
 
@@ -116,10 +117,19 @@ def _unseen(release: Release, learned: Learned) -> list[str]:
     unseen &= release.design.is_number
     if not unseen.any():
         return []
-    names = name_some(repr(release.columns[place]) for place in np.flatnonzero(unseen))
+    bounded = learned.known_range == Known.STATED
+    asked = {
+        "bounds, or center and scale,": unseen & ~bounded,
+        "center and scale": unseen & bounded,
+    }
+    wishes = [
+        f"{what} for {name_some(repr(release.columns[place]) for place in np.flatnonzero(which))}"
+        for what, which in asked.items()
+        if which.any()
+    ]
     return [
         "Too little stood out of the noise to learn a range or a scale at this budget, and a guess "
-        f"is used: state bounds, or center and scale, for {names}."
+        f"is used: state {'; '.join(wishes)}."
     ]
 
 
@@ -152,6 +162,7 @@ def _tails(release: Release, learned: Learned) -> list[str]:
     if named[Tails.UNKNOWN]:
         sentences.append(
             f"No mean and no standard deviation is shown of {name_some(named[Tails.UNKNOWN])}: the "
-            "range is guessed, and more than 1 % of the cells may lie beyond it."
+            "range is guessed, or learned from so few rows that it may lie anywhere, and more than "
+            "1 % of the cells may lie beyond it."
         )
     return sentences

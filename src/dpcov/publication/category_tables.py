@@ -14,6 +14,7 @@ from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.estimate import Estimate
 from dpcov.publication.card_associations import is_association_told
 from dpcov.publication.series import MOST_PAIRS, TOLERANCE, Series, Table, text_of
+from dpcov.releases.tails import withheld_names
 
 __all__ = ["CATEGORY_TABLES", "category_table"]
 
@@ -56,6 +57,7 @@ def _associations(estimate: Estimate, fdr: float) -> Table:
         "told": Series(told),
         "related": Series(np.asarray(q_value.values) <= fdr),
         "pooled": _texts(_JOINED.join(line.pooled) for line in lines),
+        **_limited(estimate, ((line.first, line.second) for line in lines)),
     }
 
 
@@ -72,7 +74,16 @@ def _group_means(estimate: Estimate, fdr: float) -> Table:
         "low": _numbers(lines, "low", near=near),
         "high": _numbers(lines, "high", near=near),
         "told": Series(np.array([line.is_told for line in lines], dtype=np.bool_)),
+        **_limited(estimate, ((line.number,) for line in lines)),
     }
+
+
+def _limited(estimate: Estimate, names: Iterable[tuple[str, ...]]) -> Table:
+    """Return which lines have a column without a mean; nothing if cells were not limited."""
+    if estimate.release.learned is None:
+        return {}
+    hidden = withheld_names(estimate.release)
+    return {"limited": Series(np.array([not hidden.isdisjoint(each) for each in names], np.bool_))}
 
 
 def _gaps(estimate: Estimate, fdr: float) -> Table:
@@ -91,6 +102,7 @@ def _gaps(estimate: Estimate, fdr: float) -> Table:
         "level": _texts(line.level or "" for line in lines),
         "level_is": _texts(line.level_is or "" for line in lines),
         "pooled": _texts(_JOINED.join(line.pooled) for line in lines),
+        **_limited(estimate, ((line.column,) if line.limited else () for line in lines)),
     }
 
 

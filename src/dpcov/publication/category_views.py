@@ -20,7 +20,7 @@ from dpcov.publication.card_gaps import gap_sentence
 from dpcov.publication.columns import category_rows, hidden_numbers
 from dpcov.publication.findings import PairRow, pair_row, related_lines, table_lines
 from dpcov.publication.series import Table
-from dpcov.releases.tails import INSTEAD, Tails
+from dpcov.releases.tails import INSTEAD, Tails, with_mark
 
 __all__ = [
     "AssociationRow",
@@ -57,6 +57,8 @@ class AssociationRow:
         Whether it is.
     size, q : float
         What a reader sorts by. The size is that of a correlation: η² is the square of one.
+    limited : bool
+        Whether it is marked: that of the whole cells may be far from it.
     """
 
     first: str
@@ -68,6 +70,7 @@ class AssociationRow:
     related: bool
     size: float
     q: float
+    limited: bool
 
 
 def association_rows(
@@ -82,17 +85,19 @@ def association_rows(
 
 def _association(line: Mapping[str, Any]) -> AssociationRow:
     told, value = line["told"], line["value"]
+    limited = bool(line.get("limited")) and told
     size = (value if line["measure"] == CRAMER else math.sqrt(value)) if told else math.nan
     return AssociationRow(
         first=line["first"],
         second=line["second"],
         measure=line["measure"],
-        value=number(value) if told else TOO_NOISY,
+        value=with_mark(number(value), limited) if told else TOO_NOISY,
         interval=f"{number(line['low'])} to {number(line['high'])}" if told else "",
         q_value=probability_text(line["q_value"]),
         related=line["related"],
         size=size,
         q=line["q_value"],
+        limited=limited,
     )
 
 
@@ -212,5 +217,6 @@ def _gap_sentence(line: Mapping[str, Any]) -> str:
             **{name: line[name] for name in names},
             level=line["level"] or None,
             level_is=line["level_is"] or None,
+            limited=bool(line.get("limited")),
         )
     )

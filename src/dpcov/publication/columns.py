@@ -13,6 +13,7 @@ from typing import Any
 
 from dpcov.digits import in_digits_of, limits_text, with_error, with_share_error
 from dpcov.postprocess import TOO_NOISY
+from dpcov.releases.learned import Known
 from dpcov.releases.tails import INSTEAD, Tails, tails_of
 
 __all__ = [
@@ -39,6 +40,7 @@ _HEADINGS = {
 }
 _OF_LIMITED = {"mean": "limited mean ± se", "deviation": "limited sd ± se"}
 _FACTS = ("range", "center", "scale")
+_RANGE_IS = {"stated": Known.STATED, "learned": Known.LEARNED, "not seen": Known.NOT_SEEN}
 _KNOWN = {"stated": "stated", "learned": "learned", "not seen": "guessed"}
 _HALF = 0.5  # a share with a larger error could be any
 
@@ -132,7 +134,7 @@ def hidden_numbers(card: Mapping[str, Any]) -> dict[str, Tails]:
         line["name"]: tails_of(
             line["beyond"],
             learned["beyond_error"],
-            range_is_guessed=line["range_is"] == "not seen",
+            range_is=_RANGE_IS[line["range_is"]],
             n_columns=len(numbers),
         )
         for line in numbers

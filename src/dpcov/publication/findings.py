@@ -18,7 +18,7 @@ from dpcov.digits import (
 )
 from dpcov.postprocess import TOO_NOISY
 from dpcov.publication.series import Table
-from dpcov.releases.tails import MARK
+from dpcov.releases.tails import with_mark
 
 __all__ = ["PairRow", "pair_row", "pair_rows", "related_lines", "table_lines"]
 
@@ -90,12 +90,11 @@ def pair_row(cells: dict[str, Any]) -> PairRow:
     width, told = high - low, cells["told"]
     released, estimate = cells["released"], cells["estimate"]
     limited = bool(cells.get("limited")) and told
-    mark = f" {MARK}" if limited else ""
     value, error = cells.get("released_covariance", 0.0), cells.get("covariance_error", 0.0)
     return PairRow(
         first=cells["first"],
         second=cells["second"],
-        correlation=correlation_text(released, width) + mark if told else TOO_NOISY,
+        correlation=with_mark(correlation_text(released, width), limited) if told else TOO_NOISY,
         interval=interval_text(low, high) if told else "",
         estimate=correlation_text(estimate, width),
         q_value=probability_text(cells["q_value"]),

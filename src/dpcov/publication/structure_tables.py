@@ -13,6 +13,7 @@ import numpy as np
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication.series import TOLERANCE, Series, Table, text_of
 from dpcov.publication.structure import components_of, partials_of
+from dpcov.releases.tails import withheld_names
 
 __all__ = ["STRUCTURE_TABLES", "structure_table"]
 
@@ -97,6 +98,9 @@ def _partials(estimate: AnyEstimate, fdr: float) -> Table:
         "told": Series(found.told[order]),
         "related": Series(q_values <= fdr),
     }
+    if getattr(estimate.release, "learned", None) is not None:
+        hidden = np.isin(found.columns, list(withheld_names(estimate.release)))
+        table["limited"] = Series((hidden[found.first] | hidden[found.second])[order])
     if with_level.any():
         table["with_level"] = Series(with_level[order])
     return table

@@ -18,6 +18,7 @@ from dpcov.digits import (
 )
 from dpcov.publication.findings import table_lines
 from dpcov.publication.series import Table
+from dpcov.releases.tails import with_mark
 
 __all__ = ["ComponentRow", "PartialRow", "component_rows", "partial_rows"]
 
@@ -62,6 +63,8 @@ class PartialRow:
     correlation: str
     interval: str
     q_value: str
+    limited: bool
+    """Whether it is marked: that of the whole cells may be far from it."""
 
 
 def component_rows(tables: Mapping[str, Table], most: int) -> list[ComponentRow]:
@@ -111,10 +114,12 @@ def partial_rows(tables: Mapping[str, Table], most: int) -> list[PartialRow]:
 
 def _partial(line: Mapping[str, Any]) -> PartialRow:
     low, high = line["low"], line["high"]
+    limited = bool(line.get("limited"))
     return PartialRow(
         first=line["first"],
         second=line["second"],
-        correlation=correlation_text(line["partial_correlation"], high - low),
+        correlation=with_mark(correlation_text(line["partial_correlation"], high - low), limited),
         interval=interval_text(low, high),
         q_value=probability_text(line["q_value"]),
+        limited=limited,
     )

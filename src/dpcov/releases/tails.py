@@ -14,9 +14,20 @@ import numpy as np
 
 from dpcov.releases.learned import Known
 
-__all__ = ["INSTEAD", "MARK", "MARKED", "Tails", "tails_by_column", "tails_of", "withheld"]
+__all__ = [
+    "INSTEAD",
+    "MARK",
+    "MARKED",
+    "Tails",
+    "tails_by_column",
+    "tails_of",
+    "with_mark",
+    "withheld",
+    "withheld_names",
+]
 
 _MANY, _LIKELY = 0.01, 2.0  # a share of cells, and so many noise sd
+_BLURRED = 0.2  # an error of shares with which a range is as good as guessed
 _FALSE_ALARMS = 0.25  # columns that are named by noise alone, in all, on average at most
 
 
@@ -28,35 +39,43 @@ class Tails(str, Enum):
     CUT = "cut"
     """More than 1 % of the cells lie beyond the limits, by more than noise could explain."""
     UNKNOWN = "unknown"
-    """The range is a guess, and more than 1 % of the cells may lie beyond."""
+    """The range is a guess, or as good as one, and more than 1 % of the cells may lie beyond."""
 
 
 INSTEAD = {Tails.CUT: "tails cut", Tails.UNKNOWN: "range guessed"}
 """What readers are shown instead of a mean or a standard deviation."""
 MARK = "†"
 MARKED = (
-    f"{MARK} More than 1 % of the cells of one of both columns lie beyond the limits, or may lie "
-    "beyond limits that are guessed: this is the correlation of the limited cells, and that of the "
-    "whole cells may lie outside of the interval."
+    f"{MARK} More than 1 % of the cells of a column lie beyond its limits, or may lie beyond "
+    "guessed ones: this is about the limited cells, and what holds for the whole cells may lie "
+    "outside of the interval."
 )
-"""What the mark of a correlation means."""
+"""What the mark of a number means."""
 
 
-def tails_of(beyond: float, error: float, *, range_is_guessed: bool, n_columns: int) -> Tails:
+def with_mark(text: str, limited: bool) -> str:
+    """Return a number as it is written, marked if it may be far from that of the whole cells."""
+    return f"{text} {MARK}" if limited else text
+
+
+def tails_of(beyond: float, error: float, *, range_is: Known, n_columns: int) -> Tails:
     """Return what the noisy share beyond the limits says of one of so many columns.
+
+    A range that was learned where shares are this noisy may lie anywhere, as a guess may.
 
     Examples
     --------
-    >>> tails_of(0.12, 0.02, range_is_guessed=False, n_columns=15).value
+    >>> tails_of(0.12, 0.02, range_is=Known.LEARNED, n_columns=15).value
     'cut'
-    >>> tails_of(0.02, 0.02, range_is_guessed=False, n_columns=15).value
+    >>> tails_of(0.02, 0.02, range_is=Known.LEARNED, n_columns=15).value
     'not seen'
-    >>> tails_of(-0.06, 0.02, range_is_guessed=True, n_columns=15).value
+    >>> tails_of(-0.06, 0.02, range_is=Known.NOT_SEEN, n_columns=15).value
     'unknown'
     """
     if beyond - _likely(n_columns) * error > _MANY:
         return Tails.CUT
-    if range_is_guessed and max(beyond, 0.0) + _LIKELY * error > _MANY:
+    guessed = range_is is Known.NOT_SEEN or (range_is is Known.LEARNED and error > _BLURRED)
+    if guessed and max(beyond, 0.0) + _LIKELY * error > _MANY:
         return Tails.UNKNOWN
     return Tails.NOT_SEEN
 
@@ -74,7 +93,7 @@ def tails_by_column(release: Any) -> dict[int, Tails]:
         place: tails_of(
             float(learned.beyond[place]),
             learned.beyond_error,
-            range_is_guessed=bool(learned.known_range[place] == Known.NOT_SEEN),
+            range_is=Known(learned.known_range[place]),
             n_columns=len(places),
         )
         for place in places
@@ -84,6 +103,11 @@ def tails_by_column(release: Any) -> dict[int, Tails]:
 def withheld(release: Any) -> dict[int, Tails]:
     """Return the places of columns whose mean and standard deviation are not shown, and why."""
     return {place: tails for place, tails in tails_by_column(release).items() if tails in INSTEAD}
+
+
+def withheld_names(release: Any) -> frozenset[str]:
+    """Return the names of these columns."""
+    return frozenset(release.columns[place] for place in withheld(release))
 
 
 def _likely(n_columns: int) -> float:

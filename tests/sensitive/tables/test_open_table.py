@@ -90,6 +90,14 @@ def test_given_names_replace_the_frame_s_own():
     assert open_table(FRAMES["pandas"], columns=["u", "v"]).columns == ("u", "v")
 
 
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_s_own_names_in_another_order_are_refused(kind):
+    names = open_table(FRAMES[kind]).columns
+    assert open_table(FRAMES[kind], columns=names).columns == names
+    with pytest.raises(InputError, match="own columns in another order"):
+        open_table(FRAMES[kind], columns=names[::-1])
+
+
 @pytest.mark.parametrize("table", [ROWS.tolist(), tuple(map(tuple, ROWS)), ROWS.view(np.recarray)])
 def test_other_tables_of_numbers_are_read(table):
     assert (read(table) == ROWS).all()

@@ -23,6 +23,7 @@ from dpcov.sensitive.tables.likeness import first_value, is_plain
 from dpcov.sensitive.tables.names import (
     array_names,
     check_names,
+    check_order,
     check_own_names,
     check_repeats,
     check_spelling,
@@ -232,6 +233,7 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
         check_repeats(own)
         return _choose(own, wanted, index, known=known)
     given = dict(zip(data, given_names(wanted.columns, len(data)), strict=True))
+    check_order(tuple(given.values()), tuple(own[place] for place in data))
     names = tuple(given.get(place, name) for place, name in enumerate(own))
     check_repeats(names)
     # Those of an index are the table's own.

@@ -18,6 +18,7 @@ __all__ = [
     "array_names",
     "call_column",
     "check_names",
+    "check_order",
     "check_own_names",
     "check_repeats",
     "check_shape",
@@ -43,6 +44,16 @@ def given_names(columns: Any, expected: int) -> tuple[str, ...]:
             "need not be known: {'age': (18, 110), 'income': {}}."
         )
     return names
+
+
+def check_order(given: tuple[str, ...], own: tuple[str, ...]) -> None:
+    """Refuse names that a caller states for all columns and that are theirs in another order."""
+    if given != own and sorted(given) == sorted(own):
+        raise InputError(
+            "columns has the names of the table's own columns in another order. A list gives names "
+            "to columns in the order in which they stand, and would exchange them. To use them by "
+            "their names, state a mapping of names to facts: {'age': (18, 110), 'income': {}}."
+        )
 
 
 def check_names(what: str, given: Any) -> tuple[str, ...]:
