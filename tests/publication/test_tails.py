@@ -17,6 +17,7 @@ from dpcov.postprocess.column_errors import mean_errors
 from dpcov.publication import make_card, write_folder
 from dpcov.publication.category_views import association_rows, gap_sentences, groups
 from dpcov.publication.columns import column_rows, headings, hidden_numbers
+from dpcov.publication.structure_views import component_rows, partial_rows
 from dpcov.publication.tables import tables_of
 from dpcov.releases import tails
 from dpcov.releases.learned import Known
@@ -186,6 +187,29 @@ def test_associations_and_means_of_groups_are_marked_and_make_no_headline(table)
     assert marked
     assert all("amount" in (edge.first, edge.second) for edge in marked)
     assert repr(edges).count(tails.MARKED) == 1
+
+
+def test_loadings_and_partial_correlations_of_such_columns_are_marked(table):
+    rng = np.random.default_rng(8)
+    table = table[NUMBERS].assign(visits=(table["amount"] > 0) * rng.integers(1, 9, N_ROWS))
+    for name in ("width", "depth"):
+        table[name] = table["height"] + 9 * rng.normal(size=N_ROWS)
+    made = released(pd.concat([table] * 5), 0, epsilon=3.0)
+    hidden = {"visits", "width"}
+    beyond = np.where(table.columns.isin(list(hidden)), 0.5, 0.0)
+    made = replace(made, learned=replace(made.learned, beyond=beyond))
+    assert {table.columns[place] for place in withheld(made)} == hidden
+    listed = tables_of(card_of(made), made.estimate(), 0.1)
+    loadings, partial = listed["loadings"], listed["partial_correlations"]
+    own = [name in hidden for name in loadings["column"].values]
+    assert any(own)
+    assert loadings["limited"].values.tolist() == own
+    both = zip(partial["first"].values, partial["second"].values, strict=True)
+    assert partial["limited"].values.tolist() == [bool({*names} & hidden) for names in both]
+    marked = [row for row in partial_rows(listed, 99) if row.limited]
+    assert marked
+    assert all(row.correlation.endswith(tails.MARK) for row in marked)
+    assert any(row.limited for row in component_rows(listed, 9))
 
 
 def test_no_correlation_is_marked_where_all_tails_are_there(table, tmp_path):

@@ -5,10 +5,11 @@ Owns their columns. All follow from the release, whatever estimate is made of it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dpcov.postprocess import AnyEstimate
 from dpcov.publication.series import TOLERANCE, Series, Table, text_of
@@ -71,7 +72,19 @@ def _loadings(estimate: AnyEstimate, fdr: float) -> Table:
         "standard_error": listed(found.loading_errors),
         "low": listed(low),
         "high": listed(high),
+        **_limited(estimate, np.tile(_hidden(estimate, found.columns), len(told))),
     }
+
+
+def _hidden(estimate: AnyEstimate, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return of which columns no mean is shown."""
+    return np.isin(columns, list(withheld_names(estimate.release)))
+
+
+def _limited(estimate: AnyEstimate, which: npt.NDArray[np.bool_]) -> Table:
+    """Return which lines have such a column; nothing if cells were not limited."""
+    learned = getattr(estimate.release, "learned", None)
+    return {} if learned is None else {"limited": Series(which)}
 
 
 def _partials(estimate: AnyEstimate, fdr: float) -> Table:
@@ -98,9 +111,8 @@ def _partials(estimate: AnyEstimate, fdr: float) -> Table:
         "told": Series(found.told[order]),
         "related": Series(q_values <= fdr),
     }
-    if getattr(estimate.release, "learned", None) is not None:
-        hidden = np.isin(found.columns, list(withheld_names(estimate.release)))
-        table["limited"] = Series((hidden[found.first] | hidden[found.second])[order])
+    hidden = _hidden(estimate, found.columns)
+    table |= _limited(estimate, (hidden[found.first] | hidden[found.second])[order])
     if with_level.any():
         table["with_level"] = Series(with_level[order])
     return table

@@ -18,7 +18,7 @@ from dpcov.digits import (
 )
 from dpcov.publication.findings import table_lines
 from dpcov.publication.series import Table
-from dpcov.releases.tails import with_mark
+from dpcov.releases.tails import MARK, with_mark
 
 __all__ = ["ComponentRow", "PartialRow", "component_rows", "partial_rows"]
 
@@ -52,6 +52,11 @@ class ComponentRow:
     loadings: list[tuple[str, str, str]]
     more: int
     untold: str
+
+    @property
+    def limited(self) -> bool:
+        """Whether a loading is marked: that of the whole cells may be far from it."""
+        return any(loading.endswith(MARK) for _, loading, _ in self.loadings)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,9 @@ def _component(line: Mapping[str, Any], sure: list[dict[str, Any]]) -> Component
 
 def _loading(line: Mapping[str, Any]) -> tuple[str, str, str]:
     low, high = line["low"], line["high"]
-    return line["column"], correlation_text(line["loading"], high - low), interval_text(low, high)
+    loading = correlation_text(line["loading"], high - low)
+    marked = with_mark(loading, bool(line.get("limited")))
+    return line["column"], marked, interval_text(low, high)
 
 
 def _untold(line: Mapping[str, Any], sure: list[dict[str, Any]]) -> str:
