@@ -128,9 +128,9 @@ def test_columns_rename_all():
 
 def test_the_unit_may_be_renamed_to_what_another_column_was_called():
     table = frame(3, FRAME.assign(who=WHO))
-    source = limit_rows(open_table(table, ["who", "b", "c", "a"], privacy_unit="a"), 1)
+    source = limit_rows(open_table(table, ["u", "b", "c", "a"], privacy_unit="a"), 1)
     assert source.n_rows == len(set(WHO))
-    assert source.columns == ("who", "b", "c")
+    assert source.columns == ("u", "b", "c")
 
 
 @pytest.mark.parametrize("npartitions", [1, 3, 7])
