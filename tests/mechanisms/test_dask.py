@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import dask
 import dask.array as da
@@ -203,21 +203,31 @@ def start_cluster(stack):
     from distributed import LocalCluster
 
     with kept_environment():
-        return stack.enter_context(
-            LocalCluster(
-                n_workers=2,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-            )
+        cluster = LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
         )
+    stack.callback(end_cluster, cluster)
+    return cluster
+
+
+def end_cluster(cluster):
+    """End a cluster. One whose worker hangs does not end: its processes end with this one."""
+    from distributed import TimeoutError as NotInTime  # of Python 3.10 it is another one
+
+    with suppress(NotInTime):
+        cluster.close(timeout=60)
 
 
 def has_both_workers(cluster):
     """Return whether workers that were killed have started again: now and then one hangs."""
+    from distributed import TimeoutError as NotInTime
+
     try:
         cluster.wait_for_workers(2, timeout=90)
-    except TimeoutError:
+    except NotInTime:
         return False
     return True
 
