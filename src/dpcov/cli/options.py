@@ -13,6 +13,7 @@ from dpcov.columns.missing import Missing
 
 __all__ = [
     "About",
+    "Allow",
     "AnswerOut",
     "CellBound",
     "Center",
@@ -90,6 +91,13 @@ class Engine(str, Enum):
     """Who adds up the rows, if not this process."""
 
     DASK = "dask"
+
+
+class Allowed(str, Enum):
+    """What is released in spite of a warning."""
+
+    SMALL = "small"
+    MISMATCH = "mismatch"
 
 
 class Psd(str, Enum):
@@ -279,6 +287,16 @@ Seed = Annotated[
     int | None,
     typer.Option(
         help="Rehearse with a seed. Promises nothing; never for real data.",
+        rich_help_panel=_MECHANISM,
+    ),
+]
+Allow = Annotated[
+    list[Allowed] | None,
+    typer.Option(
+        "--allow",
+        help="Release in spite of a warning: a table too small to show anything, or columns whose "
+        "cells do not match. May be given several times.",
+        show_default=False,
         rich_help_panel=_MECHANISM,
     ),
 ]

@@ -16,6 +16,7 @@ import typer
 
 import dpcov
 from dpcov.cli.options import (
+    Allow,
     CellBound,
     Curator,
     Date,
@@ -87,6 +88,7 @@ def release(
     engine: WhichEngine = None,
     neighbors: Relation = Neighbors.REPLACE,
     shares: Shares = None,
+    allow: Allow = None,
     seed: Seed = None,
     ledger: LedgerAddress = None,
     account: LedgerAccounts = None,
@@ -125,6 +127,7 @@ def release(
         "engine": engine,
         "neighbors": neighbors,
         "shares": _shares(shares),
+        "allow": [each.value for each in allow or ()],
         "seed": seed,
     }
     output = Output(
@@ -161,6 +164,7 @@ def release_pairs(
     scales: PairsScales = None,
     neighbors: Relation = Neighbors.REPLACE,
     shares: PairsShares = None,
+    allow: Allow = None,
     seed: Seed = None,
     ledger: LedgerAddress = None,
     account: LedgerAccounts = None,
@@ -201,6 +205,7 @@ def release_pairs(
         "scales": scales,
         "neighbors": neighbors,
         "shares": _shares(shares),
+        "allow": [each.value for each in allow or ()],
         "seed": seed,
     }
     output = Output(

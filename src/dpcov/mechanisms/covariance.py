@@ -5,7 +5,7 @@ Owns what a caller may state about it. The steps are `mechanisms.dense`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dpcov.columns.missing import Missing
@@ -42,6 +42,7 @@ def release(
     seed: int | None = None,
     ledger: Ledger | None = None,
     request_id: str | None = None,
+    allow: Collection[str] = (),
 ) -> Release:
     """Publish the covariance of a sensitive table. Spends the privacy budget.
 
@@ -132,6 +133,10 @@ def release(
     request_id : str, optional
         With `ledger`: a name for this request. The same name and options again return the
         release that was finished, and are never charged twice. The table is not compared.
+    allow : set of {"small", "mismatch"}, optional
+        What is released in spite of a warning. ``"small"``: a table in which no correlation could
+        be seen. ``"mismatch"``: one of whose columns nearly all cells, or the cells of most
+        levels, do not fit what is stated of it.
 
     Returns
     -------
@@ -206,6 +211,7 @@ def release(
                 "shares": shares,
                 "weight_bound": weight_bound,
             },
+            allow=allow,
         )
         options = DenseOptions(
             promise=request.promise,

@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from dpcov.errors import (
 from dpcov.exact.randomness import RandomStream
 from dpcov.ledger.charge import NOTHING_MORE_SPENT, Charge
 from dpcov.ledger.ledger import Ledger
-from dpcov.mechanisms.options import read_columns
+from dpcov.mechanisms.options import check_allowed, read_columns
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, Event, Neighbors
 from dpcov.privacy.promise import WEAK_EPSILON
@@ -129,6 +129,7 @@ class Request:
     progress: Progress | None
     stream: RandomStream
     charge: Charge | None = None
+    allow: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -151,6 +152,7 @@ class Request:
         ledger: Ledger | None = None,
         request_id: str | None = None,
         stated: Mapping[str, Any] | None = None,
+        allow: Collection[str] = (),
     ) -> Request:
         """Return the request, or refuse what no table could be released with.
 
@@ -162,12 +164,14 @@ class Request:
         promise = ApproxDP(epsilon, delta, _central(neighbors), privacy_unit)
         per_unit = _rows_per_unit(privacy_unit, rows_per_unit)
         codes = check_codes("missing_codes", missing_codes)
+        allowed = check_allowed(allow)
         public = {
             "columns": facts or names,
             "missing": missing,
             "missing_codes": codes,
             "weight": weight,
             "rows_per_unit": per_unit,
+            "allow": sorted(allowed),
         }
         charge = _charge(
             ledger,
@@ -193,6 +197,7 @@ class Request:
             progress=progress,
             stream=stream if seed is None else RandomStream.from_seed(seed),
             charge=charge,
+            allow=allowed,
         )
 
     @property

@@ -6,7 +6,7 @@ Owns how they are read. No table is looked at.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,29 @@ from dpcov.columns.units import LARGEST_FACT
 from dpcov.errors import ParameterError
 from dpcov.sensitive.tables.names import check_names
 
-__all__ = ["public_vector", "read_columns", "read_facts"]
+__all__ = ["WARNINGS", "check_allowed", "public_vector", "read_columns", "read_facts"]
+
+WARNINGS = ("mismatch", "small")
+"""What a release stops for unless the caller allows it."""
 
 Vector = npt.NDArray[np.float64]
+
+
+def check_allowed(allow: Collection[str]) -> frozenset[str]:
+    """Return which warnings a caller overrides, or refuse.
+
+    Examples
+    --------
+    >>> check_allowed({"small"})
+    frozenset({'small'})
+    """
+    if (
+        isinstance(allow, str)
+        or not isinstance(allow, Collection)
+        or not set(allow) <= set(WARNINGS)
+    ):
+        raise ParameterError(f"allow must be a set of words among {', '.join(WARNINGS)}.")
+    return frozenset(allow)
 
 
 def read_facts(columns: object) -> Columns | None:

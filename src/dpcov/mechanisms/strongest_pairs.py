@@ -5,7 +5,7 @@ Owns what a caller may state about it. The steps are `mechanisms.pairs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any
@@ -65,6 +65,7 @@ def release_pairs(
     seed: int | None = None,
     ledger: Ledger | None = None,
     request_id: str | None = None,
+    allow: Collection[str] = (),
 ) -> PairsRelease:
     """Publish the strongest pairs of columns of a sensitive table. Spends the privacy budget.
 
@@ -74,7 +75,7 @@ def release_pairs(
     Parameters
     ----------
     table, epsilon, delta, columns, neighbors, privacy_unit, rows_per_unit, header, \
-missing_codes, csv, engine, progress, seed, ledger, request_id
+missing_codes, csv, engine, progress, seed, ledger, request_id, allow
         As for `dpcov.release`. A stream waits in a temporary file only where centers are learned,
         or with `privacy_unit`.
     max_pairs : int
@@ -165,6 +166,7 @@ missing_codes, csv, engine, progress, seed, ledger, request_id
                 "cell_bound": cell_bound,
                 "shares": shares,
             },
+            allow=allow,
         )
         stated = _Stated(max_pairs, center, scales, row_norm, cell_bound, shares)
         stated.check(request)
