@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from dpcov.columns.fields import Field
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.ledger import Ledger
 from dpcov.mechanisms.dense import DenseOptions, release_dense
+from dpcov.mechanisms.dense_outlook import dense_outlook
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
+from dpcov.mechanisms.learning.budget import check_ranges
+from dpcov.mechanisms.outlook import check_shown
 from dpcov.parameters import check_number
 from dpcov.releases import Release
 from dpcov.releases.saturation import warn_of_saturation
@@ -230,13 +234,36 @@ def release(
     opened = request.reading(table, passes=options.passes)
     with telling_the_cost(request.is_spent), request.charged(), opened as (source, adder):
         made = release_dense(
-            source, options, engine=adder, stream=request.stream, reserve=request.reserve
+            source,
+            options,
+            engine=adder,
+            stream=request.stream,
+            reserve=request.reserve,
+            accept=lambda n_rows: _check_size(options, source.fields, n_rows, request.allow),
         )
         request.record(made)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:
         warn_of_saturation(made)
     return made
+
+
+def _check_size(
+    options: DenseOptions, fields: Sequence[Field], n_rows: int, allow: Collection[str]
+) -> None:
+    """Refuse so few rows that nothing could be seen, or learned, unless that is allowed."""
+    if "small" in allow:
+        return
+    n_columns = len(fields) - (options.weight_bound is not None)
+    check_shown(
+        lambda n: dense_outlook(options, n_rows=n, n_columns=n_columns).shown_half,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        promise=options.promise,
+    )
+    if options.row_norm is None:
+        stated = options.stated(fields, n_rows)
+        check_ranges(options.budget(stated, n_rows), stated, n_rows=n_rows)
 
 
 def _weight_bound(weight: str | None, bound: float | None) -> float | None:

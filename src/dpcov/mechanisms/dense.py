@@ -139,18 +139,29 @@ def release_dense(
     engine: Engine,
     stream: RandomStream,
     reserve: Callable[[Sequence[Event]], None] = lambda events: None,
+    accept: Callable[[int], None] = lambda n_rows: None,
 ) -> Release:
     """Read the rows as often as it takes, and release their second moments about their mean.
 
-    `reserve` is told all events, as soon as they are fixed and before a row is read.
+    `reserve` is told all events, as soon as they are fixed and before a row is read. `accept` may
+    refuse the number of rows, as soon as it is known and before noise is drawn.
     """
+    if source.n_rows is not None:
+        accept(source.n_rows)
     if options.row_norm is None:
         return _release_learned(source, options, engine, stream, reserve)
     multiplier = gaussian_scale(epsilon=options.promise.epsilon, delta=options.promise.delta)
     reserve((Gaussian(MOMENTS, multiplier),))
     reading = options.reading(source.fields)
     return _release_moments(
-        source, reading, options, options.row_norm, Gaussian(MOMENTS, multiplier), engine, stream
+        source,
+        reading,
+        options,
+        options.row_norm,
+        Gaussian(MOMENTS, multiplier),
+        engine,
+        stream,
+        accept=accept if source.n_rows is None else lambda n_rows: None,
     )
 
 
@@ -202,6 +213,7 @@ def _release_moments(
     engine: Engine,
     stream: RandomStream,
     weights: Weights | None = None,
+    accept: Callable[[int], None] = lambda n_rows: None,
 ) -> Release:
     rows = WorkingSource(source, reading)
     n_rows = MAX_STREAM_ROWS if rows.n_rows is None else rows.n_rows
@@ -215,6 +227,7 @@ def _release_moments(
     quiet = slice(design.n_values, design.n_working)
     kernel = GramKernel(len(rows.columns), calibration.grid, options.missing, quiet)
     gram = engine.run(MOMENTS, rows, kernel)
+    accept(gram.n_rows)
     return release_gram(
         gram,
         calibration.for_rows(gram.n_rows),

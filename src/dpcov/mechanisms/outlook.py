@@ -7,10 +7,12 @@ columns, pairs, promise. Columns are taken to be about Gaussian.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dpcov.bisection import smallest_count
 from dpcov.detection import pairs_detectable
+from dpcov.errors import InputError
 from dpcov.mechanisms.pairs_calibration import (
     PairsCalibration,
     calibrate_pairs,
@@ -21,6 +23,7 @@ from dpcov.privacy import ApproxDP, Neighbors
 __all__ = [
     "Outlook",
     "best_shares",
+    "check_shown",
     "choose_center",
     "pairs_outlook",
     "typical_row_norm",
@@ -28,6 +31,7 @@ __all__ = [
 
 # On twenty real tables, differences that show correlations of 0.2 or less were no worse.
 _STRONG = 0.2
+_MOST_ROWS = 2**50
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,31 @@ class Outlook:
     noise_scale: float
     shown_half: float
     shown_most: float
+
+
+def check_shown(
+    shown_half: Callable[[int], float], *, n_rows: int, n_columns: int, promise: ApproxDP
+) -> None:
+    """Refuse a table in which no correlation could be seen, from public facts alone.
+
+    `shown_half` is the correlation that so many rows show half of the time.
+    """
+    shown = shown_half(n_rows)
+    if shown <= 1:
+        return
+    size = f"be {shown:.2g}" if math.isfinite(shown) else "be above 1"
+    enough = smallest_count(
+        lambda n: shown_half(n) <= 1,
+        start=n_rows,
+        most=_MOST_ROWS,
+        otherwise=f"No number of rows shows a correlation of {n_columns} columns.",
+    )
+    raise InputError(
+        f"{n_rows:,} rows of {n_columns} columns are too few at epsilon = {promise.epsilon:g}: a "
+        f"correlation would have to {size} to be seen half of the time. Use at least "
+        f"{enough:,} rows, fewer columns or a larger epsilon; or release it all the same with "
+        "allow={'small'}, which is --allow small."
+    )
 
 
 def typical_row_norm(n_columns: int) -> float:

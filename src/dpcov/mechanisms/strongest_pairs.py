@@ -21,7 +21,7 @@ from dpcov.ledger import Ledger
 from dpcov.mechanisms.differences import check_differences, draw_pairing
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
 from dpcov.mechanisms.options import public_vector
-from dpcov.mechanisms.outlook import choose_center
+from dpcov.mechanisms.outlook import check_shown, choose_center, pairs_outlook
 from dpcov.mechanisms.pairs import release_co_movement
 from dpcov.mechanisms.pairs_calibration import CENTERS, PairsCalibration, calibrate_pairs
 from dpcov.mechanisms.pairs_centers import learn_centers, passes
@@ -309,6 +309,8 @@ def _release(source: RowSource, request: Request, stated: _Stated, engine: Engin
     about = stated.about(request, n_rows=source.n_rows, n_columns=n_columns)
     n_rows = MAX_STREAM_ROWS if source.n_rows is None else source.n_rows
     calibration = stated.calibrate(request, about, n_rows=n_rows, n_columns=n_columns)
+    if source.n_rows is not None:
+        _check_size(request, stated, about, source.n_rows, n_columns)
     request.reserve(calibration.events)
     center: Vector | None = None
     if about == "learned":
@@ -326,6 +328,8 @@ def _release(source: RowSource, request: Request, stated: _Stated, engine: Engin
         rows = DifferenceSource(rows, draw_pairing(request.stream, neighbors, per_unit))
     kernel = SignKernel(n_columns, center, calibration.squares, request.missing)
     sums = engine.run("co-movements", rows, kernel)
+    if n_rows != _known_rows(source):
+        _check_size(request, stated, about, _known_rows(source), n_columns)
     units = reading.units
     return release_co_movement(
         sums,
@@ -336,6 +340,24 @@ def _release(source: RowSource, request: Request, stated: _Stated, engine: Engin
         units=units if center is None else Units(units.center + units.scale * center, units.scale),
         missing=request.missing,
     )
+
+
+def _check_size(request: Request, stated: _Stated, about: str, n_rows: int, n_columns: int) -> None:
+    """Refuse so few rows that no pair could be seen, unless that is allowed."""
+    if "small" in request.allow:
+        return
+
+    def shown_half(n: int) -> float:
+        return pairs_outlook(
+            request.promise,
+            n_rows=n,
+            n_columns=n_columns,
+            max_pairs=stated.max_pairs,
+            center=about,
+            shares=stated.shares,
+        ).shown_half
+
+    check_shown(shown_half, n_rows=n_rows, n_columns=n_columns, promise=request.promise)
 
 
 def _listed(value: Any) -> Any:

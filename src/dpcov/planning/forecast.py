@@ -15,13 +15,13 @@ from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.dense import DenseOptions
+from dpcov.mechanisms.dense_outlook import budget_shares, dense_outlook, what_is_stated
 from dpcov.mechanisms.door import Facts
 from dpcov.mechanisms.options import read_columns
 from dpcov.mechanisms.outlook import Outlook, best_shares, choose_center, pairs_outlook
 from dpcov.multiplicity import count_pairs
 from dpcov.notebook import show
 from dpcov.parameters import check_choice, check_count, check_number
-from dpcov.planning.dense import budget_shares, dense_outlook, what_is_stated
 from dpcov.planning.reports import reports_outlook
 from dpcov.privacy import ApproxDP, Neighbors, PureDP
 

@@ -7,20 +7,21 @@ row is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpcov.errors import ParameterError
+from dpcov.errors import InputError, ParameterError
 from dpcov.mechanisms.budget import check_shares
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS
-from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
+from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS, tail_margin
+from dpcov.privacy import ApproxDP, Gaussian, gaussian_epsilon, gaussian_scale
 from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS
 
 __all__ = [
     "MOMENTS",
     "LearningBudget",
+    "check_ranges",
     "default_shares",
     "split_budget",
     "steps_needed",
@@ -31,16 +32,12 @@ MOMENTS = "moments"
 _LEAST_FOR_MOMENTS = 0.1
 
 
-def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
-    """Return the share of each step in the whole, where it is taken: of squared distances.
-
-    They are the same for all tables so far; the numbers of rows and columns are there for a
-    rule that knows better.
-    """
+def default_shares(range_share: float) -> dict[str, float]:
+    """Return the share of each step in the whole, where it is taken: of squared distances."""
     return {
         "weights": 0.01,
         "observed": 0.01,
-        "range": 0.04,
+        "range": range_share,
         "center": 0.06,
         "limit": 0.06,
         "mean": 0.02,
@@ -50,6 +47,57 @@ def default_shares(n_rows: int | None, n_columns: int) -> dict[str, float]:
         "radius": 0.04,
         "clipping": 0.03,
     }
+
+
+def range_share(noise: float, stated: Stated, *, n_rows: int | None) -> float:
+    """Return the share with which the tail of a range is a fifth of the rows, within limits.
+
+    `noise` is the noise multiplier of the whole budget, for all rows of one person.
+    """
+    least, most = DEFAULT.range_shares
+    if n_rows is None or not stated.with_limit_sought.any():
+        return least
+    needed = _range_tail(noise, stated, n_rows=n_rows) / DEFAULT.range_tails[0]
+    return min(most, max(least, needed**2))
+
+
+def _range_tail(noise: float, stated: Stated, *, n_rows: int) -> float:
+    """Return the share of the rows in the tail of a range, for a noise multiplier of that step."""
+    n_columns = int(stated.with_limit_sought.sum())
+    sd = noise * math.sqrt(n_columns * (DEFAULT.range_steps + 1))
+    return tail_margin(n_columns, DEFAULT) * sd / n_rows
+
+
+def check_ranges(budget: LearningBudget, stated: Stated, *, n_rows: int) -> None:
+    """Refuse, before a row is read, where noise would hide too many cells for a range.
+
+    A range with a bound on both sides cannot go wrong by much.
+    """
+    open_columns = stated.with_limit_sought & ~stated.is_closed
+    if not open_columns.any():
+        return
+    noise = budget.multipliers["range"] * budget.rows_per_unit
+    most = DEFAULT.range_tails[1]
+    excess = _range_tail(noise, stated, n_rows=n_rows) / most
+    if excess <= 1:
+        return
+    design = stated.design
+    names = [design.fields[place].name for place in design.numbers[open_columns].tolist()]
+    delta = budget.promise.delta
+    whole = gaussian_scale(epsilon=budget.promise.epsilon, delta=delta)
+    enough = gaussian_epsilon(scale=whole / excess, delta=delta, sensitivity=1.0)
+    raise InputError(
+        f"{n_rows:,} rows are too few to learn between which bounds the cells of "
+        f"{len(names)} columns lie, at epsilon = {budget.promise.epsilon:g}. State both bounds of "
+        f"{_listed(names)}; or use at least {math.ceil(n_rows * excess):,} rows, or epsilon of at "
+        f"least {math.ceil(100 * enough) / 100:g}; or release it all the same with "
+        "allow={'small'}, which is --allow small."
+    )
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def steps_needed(stated: Stated) -> list[str]:
@@ -116,7 +164,8 @@ def split_budget(
     """
     whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
     steps = steps_needed(stated)
-    weights = _weights(steps, default_shares(n_rows, stated.n_columns), shares)
+    needed = range_share(whole * rows_per_unit, stated, n_rows=n_rows)
+    weights = _weights(steps, default_shares(needed), shares)
     multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
     budget = LearningBudget(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
     _check_room(budget, len(stated.design.fields))

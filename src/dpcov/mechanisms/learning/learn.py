@@ -306,8 +306,11 @@ def _learn_spread(
         # The square of a noisy mean is too large by the variance of its noise.
         about, sd, there = mean[columns], mean_sd[columns], setting.there[columns]
         variance = noisy.values / there - about**2 + sd**2
-        unseen[columns] = variance <= tuning.seen * np.hypot(noisy.sd / there, 2 * about * sd)
-        deviation = np.sqrt(np.clip(variance, tuning.scale_floor**2, 1.0))
+        least = tuning.seen * np.hypot(noisy.sd / there, 2 * about * sd)
+        unseen[columns] = variance <= least
+        # No scale is smaller than what can be told from none.
+        floor = np.minimum(1.0, np.maximum(tuning.scale_floor**2, least))
+        deviation = np.sqrt(np.clip(variance, floor, 1.0))
         finest = ruler.width(ruler.index(moved))[columns]
         learned = np.maximum(limit[columns] * deviation, finest)
         scale[columns] = np.clip(learned, 1 / LARGEST_FACT, LARGEST_FACT)

@@ -87,9 +87,7 @@ class Questions:
         steps: int,
         payment: Payment,
         stream: RandomStream,
-        there: Array | float = 1.0,
     ) -> None:
-        """Prepare to ask; `there` is the share of cells that are taken to be there."""
         self._noise = payment.noise(
             low=0,
             high=quantile.parts,
@@ -97,42 +95,38 @@ class Questions:
             n_rows=counts.n_rows,
             steps=steps,
         )
-        self._there = there
         self._counts, self._window, self._quantile = counts, window, quantile
         self._columns, self._left, self._stream = columns, steps, stream
 
-    def are_around(
-        self, place: Array, clear: Array, bounded: Mask, first: Integers, last: Integers
-    ) -> Mask:
-        """Return whether clearly more cells than the quantile leaves are outside of the windows.
+    def are_between(self, inner: Array, outer: Array, clear: float) -> Mask:
+        """Return whether clearly some cells lie in the larger window and not in the smaller one.
 
-        They are counted from bin first to bin last. Clearly is by so many noise sd; with much
-        noise, half of what could be more is enough, but not where bounds can stand instead.
+        Clearly is by so many noise sd.
         """
-        near, far = self._window(place)
-        below = self._counts.between(first, near - 1, self._columns)
-        above = self._counts.between(far + 1, last, self._columns)
-        observed = self._counts.observed(self._columns)
-        surplus = self._surplus(observed - below - above)
-        most = self._quantile.below * self._there * self._counts.n_rows
-        enough = np.where(bounded, np.inf, most / 2)
-        return np.asarray(surplus < -np.minimum(clear * self._noise.sd, enough))
+        near, far = self._window(inner)
+        first, last = self._window(outer)
+        count = self._counts.between(first, near - 1, self._columns)
+        count += self._counts.between(far + 1, last, self._columns)
+        return np.asarray(self._answer(self._quantile.parts * count) > clear * self._noise.sd)
 
     def surplus(self, place: Array) -> Array:
         """Return the noisy surplus of cells in the windows at a public place, in parts."""
         return self._surplus(self._counts.between(*self._window(place), self._columns))
 
     def _surplus(self, within: Integers) -> Array:
+        observed = self._counts.observed(self._columns)
+        exact = self._quantile.parts * within - self._quantile.below * observed
+        return self._answer(exact)
+
+    def _answer(self, exact: Integers) -> Array:
         if not self._left:
             raise ParameterError("No further answer was paid for.")
         self._left -= 1
-        observed = self._counts.observed(self._columns)
-        exact = self._quantile.parts * within - self._quantile.below * observed
         return self._noise.on(exact, self._stream)
 
-    def bisect(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the ends between which the quantile is seen, after all steps that are left."""
-        for _ in range(self._left):
+    def bisect(self, low: Array, high: Array, *, steps: int) -> tuple[Array, Array]:
+        """Return the ends between which the quantile is seen, after some steps."""
+        for _ in range(steps):
             middle = (low + high) / 2
             short = self.surplus(middle) < 0
             low, high = np.where(short, middle, low), np.where(short, high, middle)

@@ -22,7 +22,7 @@ from dpcov.mechanisms.learning.quantiles import (
     count_noise,
 )
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.mechanisms.learning.tuning import Tuning
+from dpcov.mechanisms.learning.tuning import Tuning, check_margin, tail_margin
 from dpcov.sensitive.sums.cell_counts import CellCounts
 from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS, FieldCounts
 
@@ -79,30 +79,27 @@ class Setting:
         steps: int,
         least: float,
         in_noise: float,
-    ) -> Questions:
+    ) -> tuple[Questions, Array]:
         """Return questions about quantiles beyond which enough cells stand out of the noise.
 
-        A column with gaps has fewer of them, and so a larger share is left beyond.
+        And the shares of cells that these leave beyond. A column with gaps has fewer cells, and
+        so a larger share is left.
         """
         there = self.there[columns]
         sd = count_noise(payment, len(columns), self.counts.n_rows, steps)
         clear = in_noise * sd / (self.counts.n_rows * there)
         tail = np.minimum(self.tuning.most_tail, np.maximum(least, clear))
-        return Questions(
+        quantile = Quantile.beyond(tail, self.tuning.quantile_parts)
+        questions = Questions(
             self.counts,
             window,
-            quantile=Quantile.beyond(tail, self.tuning.quantile_parts),
+            quantile=quantile,
             columns=columns,
             steps=steps,
             payment=payment,
             stream=self.stream,
-            there=there,
         )
-
-    def clear(self, columns: Integers) -> Array:
-        """Return how many noise sd are enough for cells to be seen."""
-        closed = self.stated.is_closed[columns]
-        return np.where(closed, self.tuning.clear_within, self.tuning.clear)
+        return questions, 1 - quantile.below / quantile.parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,29 +128,46 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
         size = np.exp2(octave)
         return ruler.index(origin - size, columns), ruler.index(origin + size, columns)
 
-    questions = setting.ask_of_tails(
+    questions, tail = setting.ask_of_tails(
         window,
         columns,
         payment,
         steps=tuning.range_steps + 1,
         least=tuning.range_tail,
-        in_noise=tuning.range_noise,
+        in_noise=tail_margin(len(columns), tuning),
     )
     lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
-    # Cells at a bound are no tail: between those of 0/1 nothing lies.
-    first = np.where(closed, ruler.index(stated.lower[columns], columns) + 1, 0)
-    last = np.where(closed, ruler.index(stated.upper[columns], columns), ruler.n_bins) - 1
-    seen = questions.are_around(lowest, setting.clear(columns), closed, first, last)
-    _, octave = questions.bisect(lowest, top)
+    _, octave = questions.bisect(lowest, top, steps=tuning.range_steps)
+    near, far = octave - tuning.shell_octaves, octave + 1
+    seen = questions.are_between(near, far, check_margin(len(columns), tuning))
+    # Where gaps leave too few cells for a tail that noise cannot hide, nothing was found.
+    seen &= tail < tuning.most_tail
     unknown = np.where(closed, np.exp2(top), tuning.range_guess)
-    inner = np.where(seen, np.exp2(octave), unknown)
+    inner = np.where(seen, np.exp2(octave) * room_beyond(tail), unknown)
     # The ruler ends at its top.
+    inner = np.minimum(inner, np.exp2(top))
     outer = np.where(seen, np.minimum(tuning.range_factor * inner, np.exp2(top)), unknown)
     unseen = np.zeros(stated.n_columns, dtype=np.bool_)
     unseen[columns] = ~seen
     return Ranges(
         *_within(stated, columns, origin, outer), *_within(stated, columns, origin, inner), unseen
     )
+
+
+def room_beyond(tail: Array) -> Array:
+    """Return by how much a distance grows that leaves more than a fifth of the cells beyond.
+
+    In a normal column it then leaves a fifth.
+
+    Examples
+    --------
+    >>> room_beyond(np.array([0.02, 0.2, 0.4])).round(2)
+    array([1.  , 1.  , 1.52])
+    """
+    from scipy.special import ndtri  # lazily: it takes longer to import than dpcov
+
+    room: Array = np.maximum(1.0, ndtri(0.9) / ndtri(1 - tail / 2))
+    return room
 
 
 def _within(stated: Stated, columns: Integers, origin: Array, size: Array) -> tuple[Array, Array]:
@@ -178,7 +192,8 @@ def find_centers(setting: Setting, ranges: Ranges, payment: Payment) -> tuple[Ar
         payment=payment,
         stream=setting.stream,
     )
-    low, high = questions.bisect(ranges.lower[columns], ranges.upper[columns])
+    steps = setting.tuning.center_steps
+    low, high = questions.bisect(ranges.lower[columns], ranges.upper[columns], steps=steps)
     center, doubt = stated.center.copy(), np.zeros(stated.n_columns)
     center[columns] = (low + high) / 2
     doubt[columns] = (high - low) / 2
@@ -209,7 +224,7 @@ def find_limits(
         size = near + most * np.exp2(octave)
         return ruler.index(about - size, columns), ruler.index(about + size, columns)
 
-    questions = setting.ask_of_tails(
+    questions, tail = setting.ask_of_tails(
         window,
         columns,
         payment,
@@ -218,13 +233,11 @@ def find_limits(
         in_noise=tuning.limit_noise,
     )
     lowest = np.full(len(columns), -float(tuning.limit_octaves))
-    first = np.zeros(len(columns), dtype=np.int64)
-    last = first + ruler.n_bins - 1
-    closed = stated.is_closed[columns]
-    seen = questions.are_around(lowest, setting.clear(columns), closed, first, last)
+    _, octave = questions.bisect(lowest, np.zeros(len(columns)), steps=tuning.limit_steps)
+    inside, outside = octave - tuning.shell_octaves, octave + 1
+    seen = questions.are_between(inside, outside, check_margin(len(columns), tuning))
     seen &= ~kept[columns]
-    _, octave = questions.bisect(lowest, np.zeros(len(columns)))
-    distance = near + most * np.exp2(octave)
+    distance = near + most * np.exp2(octave) * room_beyond(tail)
     limit = far.copy()
     limit[columns] = np.where(
         seen, np.minimum(most, tuning.limit_factor * distance), np.minimum(most, inner[columns])

@@ -6,6 +6,7 @@ Owns all of them. They are public and no privacy depends on their values; accura
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from dpcov.errors import ParameterError
 from dpcov.releases.learned import (
@@ -33,8 +34,14 @@ class Tuning:
     asks whether there is anything to seek."""
     range_tail: float = 0.02
     """The share of cells that may lie beyond a range, before it is doubled."""
-    range_noise: float = 4.0
-    """… or so many noise sd of a count, if that is more."""
+    wrong_answer: float = 1e-3
+    """… or so much of the noise that one answer beyond all cells of a column, of those about all
+    columns, is wrong with this probability."""
+    range_shares: tuple[float, float] = (0.04, 0.25)
+    """The least and the most of the budget that ranges have …"""
+    range_tails: tuple[float, float] = (0.2, 0.4)
+    """… the share of rows in their tails with which they need no more, and with which they are
+    not learned at all."""
     range_factor: float = 2.0
     """A range is so many times the size that was found."""
     closed_octaves: int = 20
@@ -65,11 +72,12 @@ class Tuning:
     category_floor: float = 0.3
     """No category varies less than this, in units of one with a level of its own in each row."""
 
-    clear: float = 3.0
-    """Cells are seen apart from the origin, or the center, if they are so many noise sd more than
-    may lie beyond a range, or a limit. With fewer, a search that goes wrong once ends anywhere …"""
-    clear_within: float = 2.0
-    """… but within both bounds that is not far, and never to search costs more."""
+    shell_octaves: float = 4.0
+    """A range or a limit that was found is used if cells are seen near it: no more than so many
+    octaves below, and one beyond."""
+    wrong_check: float = 1e-6
+    """Of all ranges and limits near which there is no cell, one is used with no larger
+    probability."""
     most_tail: float = MOST_TAIL
     """No more cells than this are left beyond a range or a limit, however large the noise is."""
     quantile_parts: int = 1024
@@ -113,6 +121,19 @@ class Tuning:
         halvings = (self.range_steps, self.center_steps, self.limit_steps, self.radius_steps)
         if max(numbers) > MOST_STEPS or max(halvings) > MOST_HALVINGS:
             raise ParameterError("The budget is checked for smaller numbers and fewer steps.")
+
+
+def tail_margin(n_columns: int, tuning: Tuning) -> float:
+    """Return how many noise sd of a count the tail of a range has.
+
+    Beyond all cells of a column an answer is wrong if the noise exceeds the tail.
+    """
+    return -NormalDist().inv_cdf(tuning.wrong_answer / (n_columns * tuning.range_steps))
+
+
+def check_margin(n_columns: int, tuning: Tuning) -> float:
+    """Return how many noise sd of a count are cells that are seen near a range, or a limit."""
+    return -NormalDist().inv_cdf(tuning.wrong_check / (2 * n_columns))
 
 
 DEFAULT = Tuning()

@@ -13,8 +13,9 @@ import numpy as np
 
 from dpcov.columns import Column
 from dpcov.detection import dense_detectable
+from dpcov.errors import InputError
 from dpcov.mechanisms.dense import DenseOptions
-from dpcov.mechanisms.learning.budget import MOMENTS
+from dpcov.mechanisms.learning.budget import MOMENTS, check_ranges
 from dpcov.mechanisms.learning.lengths import (
     clipping_error,
     far_cell_squared_norm,
@@ -23,7 +24,6 @@ from dpcov.mechanisms.learning.lengths import (
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.mechanisms.outlook import Outlook, typical_row_norm
-from dpcov.postprocess.clipped import Clipped
 from dpcov.privacy import gaussian_scale
 from dpcov.privacy.accounting import event_shares
 from dpcov.releases.learned import Clipping
@@ -85,6 +85,8 @@ class _Errors:
 
 def _learned(options: DenseOptions, n_rows: int, n_columns: int) -> _Errors:
     """Return the errors if rows are clipped to a norm that is learned, and lengthened again."""
+    from dpcov.postprocess.clipped import Clipped  # lazily: a release loads no estimates
+
     fields = options.fields(n_columns)
     budget = options.budget(options.stated(fields, n_rows), n_rows)
     moments = budget.payment(MOMENTS)
@@ -168,6 +170,10 @@ def what_is_stated(options: DenseOptions, *, n_rows: int, n_columns: int) -> str
 
 def _how_rough(options: DenseOptions, n_rows: int, n_columns: int) -> str:
     facts = options.stated(options.fields(n_columns), n_rows)
+    try:
+        check_ranges(options.budget(facts, n_rows), facts, n_rows=n_rows)
+    except InputError as refused:
+        return f" It is refused: {refused}"
     if not facts.trusts_narrow or not facts.with_limit_sought.any():
         return ""
     return (
