@@ -17,12 +17,17 @@ def copies_of(truth, seed, *, believed=0.1):
     noise = NoiseModel(np.ones(SIZE), 20_000, 0.1, 0.14)
     normal = np.triu(np.random.default_rng(seed).standard_normal((SIZE, SIZE)), k=1)
     matrix = truth + (normal + normal.T) * np.sqrt(noise.block(slice(None)))
+    # The split is the same for all matrices of a size: average over splits, too.
+    turned = np.random.default_rng(seed).permutation(SIZE)
+    matrix = matrix[np.ix_(turned, turned)]
     return copy_matrix(matrix, NoiseModel(np.ones(SIZE), 20_000, believed, 0.14))
 
 
 def risk_and_error(truth, seed, **options):
     """The estimated risk of the factors alone, and the true one on the same copies."""
     copies = copies_of(truth, seed, **options)
+    turned = np.random.default_rng(seed).permutation(SIZE)
+    truth = truth[np.ix_(turned, turned)]
     above = np.triu_indices(SIZE, k=1)
     true = np.mean(
         [np.sum((low_rank.block(slice(None)) - truth)[above] ** 2) for _, low_rank in copies.firsts]

@@ -24,7 +24,6 @@ from dpcov.postprocess.thinning import (
     ThinnedSums,
     bin_index,
     parts,
-    seed_of,
     signal_edges,
     standard_error,
 )
@@ -95,7 +94,7 @@ def copy_matrix(matrix: Array, noise: NoiseModel) -> Copies | None:
     None if no copy has one.
     """
     repeats = int(np.clip(_COPIED_ENTRIES // matrix.size, 1, _MOST_COPIES))
-    generator = np.random.default_rng([seed_of(matrix), repeats])
+    generator = np.random.default_rng([len(matrix), repeats])
     firsts = tuple(_noisy_copy(matrix, noise, generator) for _ in range(repeats))
     low_ranks = tuple(find_low_rank(first, noise, variance=INFLATION**2) for first in firsts)
     if not any(low_rank.rank for low_rank in low_ranks):
