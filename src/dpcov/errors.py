@@ -5,7 +5,8 @@
     DpcovError
     ├── ParameterError         (ValueError)        a number or a name that the caller stated
     ├── InputError             (ValueError)        the table cannot be used as it is
-    │   └── MissingValueError                      … because a cell is missing or infinite
+    │   ├── MissingValueError                      … because a cell is missing or infinite
+    │   └── MismatchError                          … because columns do not fit what is stated
     ├── ReleaseFileError       (ValueError)        a file that is not a release
     │   ├── CorruptFileError                       … truncated, altered, or of another kind
     │   ├── FutureSchemaError                      … written by a newer version
@@ -61,6 +62,7 @@ __all__ = [
     "LedgerError",
     "LeftoverWarning",
     "MalformedReportError",
+    "MismatchError",
     "MissingExtraError",
     "MissingValueError",
     "NothingDetectableWarning",
@@ -77,7 +79,16 @@ __all__ = [
 
 
 class DpcovError(Exception):
-    """The root of every exception that dpcov raises on purpose."""
+    """The root of every exception that dpcov raises on purpose.
+
+    Attributes
+    ----------
+    budget_spent : str
+        What a release had spent when it ended: ``"nothing"``, ``"all"``, or which steps and how
+        much epsilon. Whatever ends a release has it, `KeyboardInterrupt` too.
+    """
+
+    budget_spent: str = "nothing"
 
 
 class ParameterError(DpcovError, ValueError):
@@ -90,6 +101,18 @@ class InputError(DpcovError, ValueError):
 
 class MissingValueError(InputError):
     """The table has missing or infinite cells and the caller asked to refuse them."""
+
+
+class MismatchError(InputError):
+    """Nearly no cell of some columns fits what is stated of them. Their counts were paid for.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of these columns.
+    """
+
+    columns: tuple[str, ...] = ()
 
 
 class ReleaseFileError(DpcovError, ValueError):

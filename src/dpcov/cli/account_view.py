@@ -103,8 +103,9 @@ def _aside(account: Account) -> str:
 
 
 def _open(account: Account) -> str:
-    waiting = account.charges - account.releases
-    return "" if waiting <= 0 else f", and {waiting} not finished"
+    early, waiting = account.stopped, account.charges - account.releases - account.stopped
+    counts = ((early, "stopped early"), (waiting, "not finished"))
+    return "".join(f", and {count} {what}" for count, what in counts if count > 0)
 
 
 def _left(account: Account, shape: Shape) -> str:
@@ -172,7 +173,7 @@ def _what(line: dict[str, Any]) -> str:
     if kind in ("account", "limit"):
         who = line["population"] if kind == "account" else f"{line['account']}: {line['reason']}"
         return f"{kind} {who}"
-    if kind in ("drawing", "release", "return"):
+    if kind in ("drawing", "release", "return", "stop"):
         return f"{kind} of line {line['reservation']}"
     if kind in ("reservation", "refusal"):
         return f"{kind}: {line['what']} {line['data_set']}"
@@ -181,9 +182,12 @@ def _what(line: dict[str, Any]) -> str:
 
 def _alone(book: Book, line: dict[str, Any]) -> str:
     """Return the epsilon that a line would cost by itself, at its first account's delta."""
-    if "events" not in line or not line["accounts"]:
+    accounts = line.get("accounts")
+    if line["kind"] == "stop":
+        accounts = book.reservations[line["reservation"]].accounts
+    if "events" not in line or not accounts:
         return ""
-    account = book.accounts[line["accounts"][0]]
+    account = book.accounts[accounts[0]]
     try:
         costs = [counted_cost(account.counts, event_from_text(each)) for each in line["events"]]
         whole = sum(costs, Fraction(0))

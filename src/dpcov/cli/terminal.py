@@ -80,19 +80,19 @@ def guarded(undone: str = "Nothing was written.") -> Iterator[None]:
         except errors.DpcovError as error:
             _fail(in_options(str(error)), FAILED)
         except KeyboardInterrupt as stop:
-            _fail(f"Stopped. {undone}", exit_code_of(stop))
+            _fail(f"Stopped. {undone}{_cost_of(stop)}", exit_code_of(stop))
         except BrokenPipeError:  # whoever read the output has seen enough: no failure
             _give_up(sys.stdout)
         except OSError as error:
             # Of the error itself, only what cannot hold data: the system's words and a name.
             where = "" if error.filename is None else f": {error.filename}"
-            _fail(f"{error.strerror or type(error).__name__}{where}", FAILED)
-        except MemoryError:
-            _fail("There is not enough memory.", FAILED)
+            _fail(f"{error.strerror or type(error).__name__}{where}.{_cost_of(error)}", FAILED)
+        except MemoryError as error:
+            _fail(f"There is not enough memory.{_cost_of(error)}", FAILED)
         except Exception as error:
             _fail(
                 f"internal error: {type(error).__name__} at {_place(error)}. Its message is not "
-                "shown because it may hold data. Please report it.",
+                f"shown because it may hold data. Please report it.{_cost_of(error)}",
                 INTERNAL,
             )
 
@@ -181,6 +181,16 @@ def new_console() -> Console:
 def _fail(message: str, code: int) -> None:
     tell(message)
     raise typer.Exit(code) from None
+
+
+def _cost_of(error: BaseException) -> str:
+    """Return what a release had spent when it ended, if it was one."""
+    spent = getattr(error, "budget_spent", None)
+    if spent is None:
+        return ""
+    from dpcov.mechanisms.door import cost_in_words  # lazily: most commands release nothing
+
+    return f" {cost_in_words(spent)}"
 
 
 def _place(error: BaseException) -> str:

@@ -55,6 +55,9 @@ class Column:
         Codes that mean that there is no answer. They are missing cells.
     complete : bool, optional
         True if no cell is missing, False if some may be. By default the type says it.
+    mostly_empty : bool, optional
+        True if nearly all cells may be missing, or most levels nearly unused. A release stops at
+        such a column if this is not stated.
     unit : str, optional
         Dates, moments and durations count in ``"seconds"``, ``"minutes"``, ``"hours"``,
         ``"days"``, ``"weeks"`` or ``"years"`` (of 365.2425 days). Bounds may then be dates.
@@ -87,6 +90,7 @@ class Column:
     other: str | None = None
     missing: tuple[Code, ...] = ()
     complete: bool | None = None
+    mostly_empty: bool | None = None
     unit: str | None = None
     since: datetime.date | None = None
     text: str | None = None
@@ -95,7 +99,7 @@ class Column:
         _check_name(self.name)
         if _states_nothing(self):
             return
-        for fact in ("ordered", "complete"):
+        for fact in ("ordered", "complete", "mostly_empty"):
             if not isinstance(getattr(self, fact), (bool, type(None))):
                 raise ParameterError(f"{fact} of column {self.name!r} must be true or false.")
         self._check_time()
@@ -203,6 +207,10 @@ class Column:
             )
 
     def _check_together(self) -> None:
+        if self.complete and self.mostly_empty:
+            raise ParameterError(
+                f"Column {self.name!r} is stated to be complete and to be mostly empty."
+            )
         if self.complete and self.missing:
             raise ParameterError(
                 f"Column {self.name!r} is stated to be complete, and has codes of missing cells."

@@ -41,7 +41,8 @@ class RandomStream:
     free of noise: the stream remembers its process and refuses to work in another.
 
     Claim P41. What is to happen before noise is drawn happens before the first of `words`: if it
-    fails, none is ever returned.
+    fails, none is ever returned. Who gives words to something that costs privacy says first what
+    it is (`begin`), so that of a release that ends early it is known what was drawn.
 
     Examples
     --------
@@ -58,6 +59,8 @@ class RandomStream:
         self.simulated = simulated
         self._before = before
         self._process, self._drawn = os.getpid(), False
+        self.begun: tuple[str, ...] = ()
+        """The events for which words were drawn, or are about to be, in order."""
         self._main = _keystream(key, 0)
         self._spare = _keystream(key, _SPARE_COUNTER)
 
@@ -76,9 +79,16 @@ class RandomStream:
         text = f"dpcov simulation, seed {number:x}".encode()
         return cls(hashlib.sha256(text).digest(), simulated=True)
 
+    def begin(self, event: str) -> None:
+        """Say which event the next words are for."""
+        if event not in self.begun:
+            self.begun = (*self.begun, event)
+
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Return the next `count` words."""
         if not self._drawn and self._before is not None:
+            if not self.begun:
+                raise AssertionError("unreachable: words were drawn for no event")
             self._before()
         self._drawn = True
         return self._read(self._main, count)

@@ -184,6 +184,8 @@ class Account:
     """How many stand."""
     releases: int = 0
     """How many were finished, or entered."""
+    stopped: int = 0
+    """How many ended early, after their first events."""
     complete: bool = False
     """Whether a charge was for complete tables only: then so is what all promise together."""
 

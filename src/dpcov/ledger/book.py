@@ -42,6 +42,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "drawing": ("reservation",),
     "release": ("reservation", "sha256", "n_rows", "n_columns", "kept"),
     "return": ("reservation", "by", "reason"),
+    "stop": ("reservation", "events"),
     "entry": ("name", "made", *_CHARGE),
     "refusal": ("what", "request", "reason", *_CHARGE),
 }
@@ -49,7 +50,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Reservation:
-    """What became of a request: reserved, drawing, finished, or given back."""
+    """What became of a request: reserved, drawing, finished, stopped early, or given back."""
 
     number: int
     request: str
@@ -115,9 +116,10 @@ class Book:
         return self.accounts[population]
 
     def find(self, request: str) -> Reservation | None:
-        """Return what became of a request, if it was charged and not given back."""
+        """Return what became of a request, if it was charged and can still be finished."""
         for reservation in reversed(self.reservations.values()):
-            if reservation.request == request and reservation.state != "returned":
+            ended = reservation.state in ("returned", "stopped")
+            if reservation.request == request and not ended:
                 return reservation
         return None
 
@@ -132,6 +134,7 @@ class Book:
                 "drawing": "is spent: noise may have been drawn",
                 "finished": "is spent: its release was finished",
                 "returned": "was given back",
+                "stopped": "was stopped early, and the rest of it given back",
             }[found.state]
             raise LedgerError(f"The reservation in line {number} {became}.")
         return found
@@ -204,6 +207,17 @@ class Book:
         for population in found.accounts:
             account = self.accounts[population]
             self.accounts[population] = account.given_back(found.events)
+
+    def _take_stop(self, said: dict[str, Any]) -> None:
+        """Take that a release ended early: its first events stay charged, the others do not."""
+        found = self.reservation(said["reservation"], "drawing")
+        drawn = tuple(event_from_text(each) for each in said["events"])
+        if not drawn or len(drawn) >= len(found.events) or found.events[: len(drawn)] != drawn:
+            raise LedgerError("its events are not the first of its reservation")
+        self.reservations[found.number] = replace(found, state="stopped", events=drawn)
+        for population in found.accounts:
+            account = self.accounts[population].given_back(found.events).charged(drawn)
+            self.accounts[population] = replace(account, stopped=account.stopped + 1)
 
     def _take_entry(self, said: dict[str, Any]) -> None:
         check_words("name", said["name"])

@@ -17,15 +17,14 @@ from dpcov.errors import AlteredLedgerError, LedgerError, UnfinishedRequestError
 from dpcov.ledger.account import check_words
 from dpcov.ledger.book import Reservation
 from dpcov.ledger.ledger import Ledger
+from dpcov.ledger.numbers import event_to_text
 from dpcov.ledger.pages import Pages, kept_file
 from dpcov.privacy import ApproxDP, Event
 
-__all__ = ["LARGEST_KEPT", "NOTHING_MORE_SPENT", "Charge"]
+__all__ = ["LARGEST_KEPT", "Charge"]
 
 _WAITS = (0.2, 2.0)
 """How long to wait, in seconds, before a release is recorded again."""
-NOTHING_MORE_SPENT = "Nothing more was spent."
-"""What a refusal says of a request that was charged before."""
 
 LARGEST_KEPT = 256 * 2**20
 """The longest file of a release that a ledger keeps for a retry, in bytes."""
@@ -155,21 +154,32 @@ class Charge:
                 **shape,
             )
 
-    def give_back(self) -> bool:
-        """Give the reservation back, if there is one and no noise was drawn; return whether.
+    def end_early(self, drawn: Sequence[Event]) -> bool:
+        """Give back what is reserved beyond events that were drawn; return whether none is left.
 
-        For the process that made it, which knows why it does not draw. The ledger knows whether
-        it is too late.
+        For the process that made the reservation, when it fails: nothing more will be drawn.
+
+        Notes
+        -----
+        Claim P41. An event for which no noise was drawn costs nothing. `drawn` holds every event
+        whose noise was begun, so what stands afterwards is no less than what was spent.
         """
-        if not self.may_be_reserved or self._may_draw:
+        if tuple(drawn) == self.events or not self.may_be_reserved:
+            return True
+        if bool(drawn) != self._may_draw:
             return False
         with self.ledger.writing() as pages:
             found = pages.book.find(self.request)
             if found is None:
-                return False
-            pages.book.reservation(found.number, "reserved")
-            reason = "it was refused or failed before any noise was drawn"
-            pages.add("return", reservation=found.number, by="dpcov", reason=reason)
+                return not drawn
+            if drawn:
+                pages.book.reservation(found.number, "drawing")
+                events = [event_to_text(event) for event in drawn]
+                pages.add("stop", reservation=found.number, events=events)
+            else:
+                pages.book.reservation(found.number, "reserved")
+                reason = "it was refused or failed before any noise was drawn"
+                pages.add("return", reservation=found.number, by="dpcov", reason=reason)
         return True
 
     def _comparable(self, pages: Pages) -> Reservation | LedgerError | None:
@@ -208,11 +218,13 @@ class Charge:
                 f"{found.number} of the ledger. Choose a new one."
             )
         if found.state == "drawing":
-            raise UnfinishedRequestError(
+            refused = UnfinishedRequestError(
                 f"The request {self.request!r} was begun before, and noise may have been drawn: "
                 f"line {found.number} of the ledger is spent. If no process is at work on it, "
-                f"choose a new request id, which is charged again. {NOTHING_MORE_SPENT}"
+                "choose a new request id, which is charged again. Nothing more was spent."
             )
+            refused.budget_spent = "nothing more"
+            raise refused
         return found
 
     def _said(self, pages: Pages) -> dict[str, Any]:

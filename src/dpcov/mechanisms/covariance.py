@@ -14,7 +14,7 @@ from dpcov.errors import ParameterError
 from dpcov.ledger import Ledger
 from dpcov.mechanisms.dense import DenseOptions, release_dense
 from dpcov.mechanisms.dense_outlook import dense_outlook
-from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
+from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
 from dpcov.mechanisms.learning.budget import check_ranges
 from dpcov.mechanisms.outlook import check_shown
 from dpcov.parameters import check_number
@@ -225,6 +225,7 @@ def release(
             rows_per_unit=request.rows_per_unit,
             missing=request.missing,
             weight_bound=_weight_bound(weight, weight_bound),
+            allow=request.allow,
         )
         options.check(request.n_columns)
         request = request.for_table(table)
@@ -232,14 +233,14 @@ def release(
     if finished is not None:
         return finished
     opened = request.reading(table, passes=options.passes)
-    with telling_the_cost(request.is_spent), request.charged(), opened as (source, adder):
+    with request.spending.settled(), opened as (source, adder):
         made = release_dense(
             source,
             options,
             engine=adder,
             stream=request.stream,
-            reserve=request.reserve,
-            accept=lambda n_rows: _check_size(options, source.fields, n_rows, request.allow),
+            reserve=request.spending.reserve,
+            accept=lambda n_rows: _check_size(options, source.fields, n_rows),
         )
         request.record(made)
     request.warn_of_weak_promise(made.n_rows)
@@ -248,11 +249,9 @@ def release(
     return made
 
 
-def _check_size(
-    options: DenseOptions, fields: Sequence[Field], n_rows: int, allow: Collection[str]
-) -> None:
+def _check_size(options: DenseOptions, fields: Sequence[Field], n_rows: int) -> None:
     """Refuse so few rows that nothing could be seen, or learned, unless that is allowed."""
-    if "small" in allow:
+    if "small" in options.allow:
         return
     n_columns = len(fields) - (options.weight_bound is not None)
     check_shown(

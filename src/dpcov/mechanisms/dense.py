@@ -20,10 +20,10 @@ from dpcov.mechanisms.learning.budget import (
     LearningBudget,
     split_budget,
 )
-from dpcov.mechanisms.learning.learn import learn
+from dpcov.mechanisms.learning.learn import check_cells, learn
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.second_moment import MomentsCalibration, calibrate_moments, release_gram
-from dpcov.privacy import ApproxDP, Event, Gaussian, gaussian_scale
+from dpcov.privacy import ApproxDP, Event, Gaussian
 from dpcov.releases import Release
 from dpcov.releases.learned import tails_are_blurred
 from dpcov.releases.lengthening import lengthen
@@ -47,6 +47,7 @@ class DenseOptions:
     rows_per_unit: int
     missing: Missing
     weight_bound: float | None = None
+    allow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.weight_bound is not None and self.row_norm is not None:
@@ -62,7 +63,12 @@ class DenseOptions:
     @property
     def passes(self) -> int:
         """How often the rows are read."""
-        return 3 if self.row_norm is None else 1
+        return 3 if self.row_norm is None else 1 + self.counts_first
+
+    @property
+    def counts_first(self) -> bool:
+        """Whether missing cells are counted before anything else."""
+        return self.missing is not Missing.REFUSE and "mismatch" not in self.allow
 
     @property
     def counts_gaps(self) -> bool:
@@ -82,6 +88,13 @@ class DenseOptions:
             fields = fields[:-1]  # the weight stands last
         design = Design.of(fields, gaps=self.counts_gaps)
         stated = Stated.of([field.facts for field in fields], design, self.weight_bound)
+        if self.missing is Missing.CENTER or self.row_norm is not None:
+            open_ = [place for place, field in enumerate(fields) if field.may_be_missing]
+            stated = replace(
+                stated,
+                counted=tuple(open_) if self.counts_first else (),
+                moments_only=self.row_norm is not None,
+            )
         blurred = n_rows is not None and tails_are_blurred(
             self.promise,
             n_rows=n_rows,
@@ -124,10 +137,8 @@ class DenseOptions:
 
     def check(self, n_columns: int | None) -> None:
         """Refuse what no table could have, before one is opened: calibrate for a long one."""
-        multiplier = gaussian_scale(epsilon=self.promise.epsilon, delta=self.promise.delta)
-        if self.row_norm is None:
-            stated = self.stated(self.fields(n_columns or 1), None)
-            multiplier = self.budget(stated, None).multipliers[MOMENTS]
+        budget = self.budget(self.stated(self.fields(n_columns or 1), None), None)
+        multiplier = budget.multipliers[MOMENTS]
         norm = 1.0 if self.row_norm is None else self.row_norm
         self.calibrate(n_rows=MAX_STREAM_ROWS, row_norm=norm, multiplier=multiplier)
 
@@ -148,29 +159,33 @@ def release_dense(
     """
     if source.n_rows is not None:
         accept(source.n_rows)
+    stated = options.stated(source.fields, source.n_rows)
+    budget = options.budget(stated, source.n_rows)
+    reserve((*budget.events, budget.event(MOMENTS)))
     if options.row_norm is None:
-        return _release_learned(source, options, engine, stream, reserve)
-    multiplier = gaussian_scale(epsilon=options.promise.epsilon, delta=options.promise.delta)
-    reserve((Gaussian(MOMENTS, multiplier),))
-    reading = options.reading(source.fields)
-    return _release_moments(
+        return _release_learned(source, options, stated, budget, engine, stream)
+    if budget.events:
+        check_cells(source, stated, budget, missing=options.missing, engine=engine, stream=stream)
+    made = _release_moments(
         source,
-        reading,
+        options.reading(source.fields),
         options,
         options.row_norm,
-        Gaussian(MOMENTS, multiplier),
+        budget.event(MOMENTS),
         engine,
         stream,
         accept=accept if source.n_rows is None else lambda n_rows: None,
     )
+    return _with_events(made, budget.events)
 
 
 def _release_learned(
     source: Rows,
     options: DenseOptions,
+    stated: Stated,
+    budget: LearningBudget,
     engine: Engine,
     stream: RandomStream,
-    reserve: Callable[[Sequence[Event]], None],
 ) -> Release:
     """Learn how rows are read, and to which norm they are clipped; release what that gives.
 
@@ -181,10 +196,15 @@ def _release_learned(
     """
     if source.n_rows is None:
         raise AssertionError("unreachable: a stream that is read several times is spooled")
-    stated = options.stated(source.fields, source.n_rows)
-    budget = options.budget(stated, source.n_rows)
-    reserve((*budget.events, budget.event(MOMENTS)))
-    lesson = learn(source, stated, budget, missing=options.missing, engine=engine, stream=stream)
+    lesson = learn(
+        source,
+        stated,
+        budget,
+        missing=options.missing,
+        engine=engine,
+        stream=stream,
+        stops="mismatch" not in options.allow,
+    )
     made = _release_moments(
         source,
         lesson.reading,
@@ -195,9 +215,13 @@ def _release_learned(
         stream,
         lesson.weights,
     )
-    events = (*lesson.events, *made.events)
-    made = replace(made, provenance=replace(made.provenance, events=events))
-    return lengthen(made, lesson.learned)
+    return lengthen(_with_events(made, lesson.events), lesson.learned)
+
+
+def _with_events(made: Release, before: Sequence[Event]) -> Release:
+    """Return a release with what was done before its moments."""
+    events = (*before, *made.events)
+    return replace(made, provenance=replace(made.provenance, events=events))
 
 
 def _levels(column: Column) -> tuple[str, ...] | None:

@@ -24,7 +24,6 @@ from dpcov.mechanisms.learning.lengths import (
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.mechanisms.outlook import Outlook, typical_row_norm
-from dpcov.privacy import gaussian_scale
 from dpcov.privacy.accounting import event_shares
 from dpcov.releases.learned import Clipping
 
@@ -113,7 +112,8 @@ def _learned(options: DenseOptions, n_rows: int, n_columns: int) -> _Errors:
 
 def _stated(options: DenseOptions, row_norm: float, n_rows: int, n_columns: int) -> _Errors:
     """Return the errors if the norm is stated: the moments have it all, and nothing is known."""
-    multiplier = gaussian_scale(epsilon=options.promise.epsilon, delta=options.promise.delta)
+    budget = options.budget(options.stated(options.fields(n_columns), n_rows), n_rows)
+    multiplier = budget.multipliers[MOMENTS]
     noise = options.calibrate(n_rows=n_rows, row_norm=row_norm, multiplier=multiplier)
     variance = _working_variance(options, row_norm, n_columns)
     return _Errors(noise.noise_scale.off_diagonal / variance, 0.0)
@@ -142,8 +142,6 @@ def _variance_of(column: Column) -> float | None:
 
 def budget_shares(options: DenseOptions, *, n_rows: int, n_columns: int) -> dict[str, float]:
     """Return the share of the budget of each step of a release, in order."""
-    if options.row_norm is not None:
-        return {MOMENTS: 1.0}
     budget = options.budget(options.stated(options.fields(n_columns), n_rows), n_rows)
     events = (*budget.events, budget.event(MOMENTS))
     names = [event.name for event in events]

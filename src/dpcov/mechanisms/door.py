@@ -28,11 +28,13 @@ from dpcov.errors import (
     WeakPromiseWarning,
 )
 from dpcov.exact.randomness import RandomStream
-from dpcov.ledger.charge import NOTHING_MORE_SPENT, Charge
+from dpcov.ledger.account import up
+from dpcov.ledger.charge import Charge
 from dpcov.ledger.ledger import Ledger
 from dpcov.mechanisms.options import check_allowed, read_columns
 from dpcov.parameters import check_count
 from dpcov.privacy import ApproxDP, Event, Neighbors
+from dpcov.privacy.accounting import events_epsilon
 from dpcov.privacy.promise import WEAK_EPSILON
 from dpcov.progress import check_progress, show_progress
 from dpcov.releases import AnyRelease, Release
@@ -50,8 +52,9 @@ __all__ = [
     "Facts",
     "Progress",
     "Request",
+    "Spending",
+    "cost_in_words",
     "refused_for_free",
-    "telling_the_cost",
 ]
 
 NOTHING_SPENT = "Nothing was spent."
@@ -64,12 +67,10 @@ NOISE_DRAWN = (
 """What it says afterwards. Nobody saw a number, but that it failed may tell about the rows."""
 
 STILL_RESERVED = (
-    "No noise was drawn, but the ledger could not be told so, and may count it as spent: "
-    "dpcov ledger show says whether there is a line that its owner can give back."
+    "The ledger could not be told what was spent, and may count more: dpcov ledger show says "
+    "whether there is a line that its owner can give back."
 )
 """What it says when a reservation may stand for which nothing was drawn."""
-
-_COSTS = (NOTHING_SPENT, NOISE_DRAWN, STILL_RESERVED, NOTHING_MORE_SPENT)
 
 Made = TypeVar("Made", bound=AnyRelease)
 
@@ -83,32 +84,92 @@ Facts = (
 Progress = bool | Callable[[str, int, "int | None"], None]
 
 
+def cost_in_words(spent: str) -> str:
+    """Return the sentence about what an error says was spent.
+
+    Examples
+    --------
+    >>> cost_in_words("nothing")
+    'Nothing was spent.'
+    """
+    whole = {"nothing": NOTHING_SPENT, "all": NOISE_DRAWN}
+    return whole.get(spent, f"Spent: {spent}. The rest of the budget was not used.")
+
+
 @contextmanager
 def refused_for_free(is_spent: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Let a refusal say that nothing was spent, as long as that is so."""
-    with _adding(lambda: "" if is_spent() else NOTHING_SPENT):
-        yield
-
-
-@contextmanager
-def telling_the_cost(is_spent: Callable[[], bool]) -> Iterator[None]:
-    """Let a failure say that nothing was spent, or else that noise had been drawn."""
-    with _adding(lambda: NOISE_DRAWN if is_spent() else NOTHING_SPENT):
-        yield
-
-
-@contextmanager
-def _adding(cost: Callable[[], str]) -> Iterator[None]:
-    """Add to an error what it cost, once."""
     try:
         yield
-    except DpcovError as error:
-        text, said = str(error), cost()
-        if said and not any(cost in text for cost in _COSTS):
-            error.args = (f"{text} {said}",)
-            if isinstance(error, ImportError):
-                error.msg = error.args[0]
+    except BaseException as error:
+        if "budget_spent" not in vars(error) and not is_spent():
+            _say_cost(error, "nothing")
         raise
+
+
+def _say_cost(error: BaseException, spent: str, more: str = "") -> None:
+    """Write what was spent into an error, as an attribute and in words."""
+    error.budget_spent = spent  # type: ignore[attr-defined]
+    said = f"{cost_in_words(spent)} {more}".rstrip()
+    if isinstance(error, DpcovError):
+        error.args = (f"{error} {said}",)
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]
+    elif hasattr(error, "add_note"):  # from Python 3.11 on
+        error.add_note(said)
+
+
+class Spending:
+    """What a release reserves, and what of it was drawn so far."""
+
+    def __init__(self, promise: ApproxDP, stream: RandomStream, charge: Charge | None) -> None:
+        self._promise, self._stream, self._charge = promise, stream, charge
+        self._events: tuple[Event, ...] = ()
+
+    def reserve(self, events: Sequence[Event]) -> None:
+        """Charge all that will be drawn to the ledger, if there is one, before any is drawn."""
+        self._events = tuple(events)
+        if self._charge is not None:
+            self._charge.reserve(events)
+
+    @property
+    def _drawn(self) -> list[Event]:
+        begun = self._stream.begun if self._stream.is_drawn else ()
+        return [event for event in self._events if event.name in begun]
+
+    @property
+    def in_words(self) -> str:
+        """What was spent: "nothing", "all", or the steps and their epsilon."""
+        drawn = self._drawn
+        if not drawn:
+            return "all" if self._stream.is_drawn else "nothing"
+        if len(drawn) == len(self._events):
+            return "all"
+        names = ", ".join(event.name for event in drawn)
+        delta, whole = self._promise.delta, self._promise.epsilon
+        # Rounded up: what is spent is never said to be less.
+        epsilon = up(events_epsilon(drawn, delta=delta))
+        return f"{names} (epsilon = {epsilon} of {whole:g}, delta = {delta:g})"
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """If this fails, let the error say what was spent, and give back what was not."""
+        try:
+            yield
+        except BaseException as error:
+            if "budget_spent" not in vars(error):
+                _say_cost(error, self.in_words, "" if self._is_settled() else STILL_RESERVED)
+            raise
+
+    def _is_settled(self) -> bool:
+        """Give back what the ledger counts beyond what was drawn; return whether it knows."""
+        charge = self._charge
+        if charge is None or not charge.may_be_reserved:
+            return True
+        try:
+            return charge.end_early(self._drawn)
+        except LedgerError:
+            return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +189,7 @@ class Request:
     workers: Workers | None
     progress: Progress | None
     stream: RandomStream
+    spending: Spending
     charge: Charge | None = None
     allow: frozenset[str] = frozenset()
 
@@ -182,6 +244,8 @@ class Request:
             stated={**public, **(stated or {})},
         )
         stream = RandomStream.from_os(before=None if charge is None else charge.begin)
+        if seed is not None:
+            stream = RandomStream.from_seed(seed)
         return cls(
             promise=promise,
             facts=facts,
@@ -195,7 +259,8 @@ class Request:
             engine=engine,
             workers=choose_workers(engine),
             progress=progress,
-            stream=stream if seed is None else RandomStream.from_seed(seed),
+            stream=stream,
+            spending=Spending(promise, stream, charge),
             charge=charge,
             allow=allowed,
         )
@@ -216,10 +281,6 @@ class Request:
             workers.check_units(self.promise.privacy_unit)
         return replace(self, workers=workers)
 
-    def is_spent(self) -> bool:
-        """Whether noise was drawn, so that a failure may have cost something."""
-        return self.stream.is_drawn
-
     def find_finished(self, kind: type[Made]) -> Made | None:
         """Return the release of a request that was finished before, which costs nothing more."""
         file = None if self.charge is None else self.charge.find_finished()
@@ -229,26 +290,6 @@ class Request:
         if not isinstance(found, kind):
             raise LedgerError("The ledger keeps a release of another kind for this request.")
         return found
-
-    def reserve(self, events: Sequence[Event]) -> None:
-        """Charge all that will be drawn to the ledger, if there is one, before any is drawn."""
-        if self.charge is not None:
-            self.charge.reserve(events)
-
-    @contextmanager
-    def charged(self) -> Iterator[None]:
-        """Give a reservation back if this fails before any noise was drawn."""
-        try:
-            yield
-        except BaseException as error:
-            charge = self.charge
-            if charge is not None and charge.may_be_reserved and not self.is_spent():
-                try:
-                    charge.give_back()
-                except LedgerError:
-                    if isinstance(error, DpcovError):
-                        error.args = (f"{error} {STILL_RESERVED}",)
-            raise
 
     def record(self, made: Made) -> Made:
         """Tell the ledger what was released, before anybody else sees it."""

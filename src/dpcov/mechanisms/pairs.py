@@ -51,6 +51,7 @@ def release_co_movement(
         raise ParameterError("The sums were not made for this calibration.")
     means = _release_signs(sums, calibration, stream)
     compared = _compared(sums, calibration, means)
+    stream.begin("selection")
     chosen = select_largest(
         compared.scores,
         count=calibration.max_pairs,
@@ -58,6 +59,7 @@ def release_co_movement(
         stream=stream,
     )
     pairs = _pairs_at(chosen, len(columns))
+    stream.begin("values")
     noisy = add_noise(compared.values(pairs), calibration.value_scale, stream)
     variances = _release_variances(sums, calibration, stream)
     if public_variances is not None:
@@ -103,6 +105,7 @@ def _release_signs(
     """
     if not calibration.learns:
         return None
+    stream.begin("signs")
     noisy = add_noise(sums.totals << FINER_BITS, calibration.sign_scale, stream)
     steps = np.rint(noisy / float(calibration.n_terms << (FINER_BITS - MEAN_BITS)))
     return MeanSigns(np.clip(steps * 2.0**-MEAN_BITS, -1.0, 1.0), calibration.mean_sign_noise)
@@ -133,6 +136,7 @@ def _release_variances(
     rule, squares, cells = calibration.squares, sums.squares, sums.cells
     if rule is None or squares is None or cells is None:
         return None
+    stream.begin("variances")
     if not rule.weight:
         noisy = add_noise(squares, calibration.square_scale, stream).astype(np.float64)
         return Variances(noisy * calibration.square_step, calibration.square_noise)

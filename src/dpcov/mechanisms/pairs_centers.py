@@ -60,6 +60,7 @@ def learn_centers(
     size = len(rows.columns)
     ruler = Ruler(np.zeros(size), np.full(size, TOP, dtype=np.int64), ruler_bits(size))
     search = _Search(ruler)
+    stream.begin("centers")
     asking = _Asking(rows, scale, missing, engine, stream)
     if passes(size) == 1:
         asking.run(search, ruler, CENTER_STEPS)

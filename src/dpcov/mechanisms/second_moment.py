@@ -254,6 +254,7 @@ def _noisy_average(
     """
     size = sums.size
     matrix = np.empty((size, size))
+    stream.begin("moments")
     diagonal = add_noise(sums.diagonal(), calibration.diagonal, stream)
     matrix[np.diag_indices(size)] = diagonal * calibration.step
     band = max(1, _DRAWS_AT_A_TIME // size)

@@ -19,7 +19,7 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, ParameterError
 from dpcov.ledger import Ledger
 from dpcov.mechanisms.differences import check_differences, draw_pairing
-from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free, telling_the_cost
+from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
 from dpcov.mechanisms.options import public_vector
 from dpcov.mechanisms.outlook import check_shown, choose_center, pairs_outlook
 from dpcov.mechanisms.pairs import release_co_movement
@@ -175,7 +175,7 @@ missing_codes, csv, engine, progress, seed, ledger, request_id, allow
     if finished is not None:
         return finished
     opened = request.reading(table, passes=stated.passes(request))
-    with telling_the_cost(request.is_spent), request.charged(), opened as (source, adder):
+    with request.spending.settled(), opened as (source, adder):
         made = _release(source, request.knowing(source), stated, adder)
         request.record(made)
     request.warn_of_weak_promise(made.n_rows)
@@ -311,7 +311,7 @@ def _release(source: RowSource, request: Request, stated: _Stated, engine: Engin
     calibration = stated.calibrate(request, about, n_rows=n_rows, n_columns=n_columns)
     if source.n_rows is not None:
         _check_size(request, stated, about, source.n_rows, n_columns)
-    request.reserve(calibration.events)
+    request.spending.reserve(calibration.events)
     center: Vector | None = None
     if about == "learned":
         center = learn_centers(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from dpcov.columns.missing import Missing
 from dpcov.errors import CorruptFileError
 from dpcov.privacy import ApproxDP, Gaussian
 from dpcov.releases.learned import (
@@ -40,16 +41,19 @@ def learning_steps(release: Release, learned: Learned) -> list[str]:
         for known in (learned.known_center, learned.known_scale)
     )
     sought = (center or scale) and not _may_trust_bounds(release, learned)
+    counts_gaps = release.provenance.missing is Missing.CENTER and any(
+        event.name == "observed" for event in release.events
+    )
     steps = {
         "weights": release.weights is not None,
-        "observed": design.n_gaps > 0,
+        "observed": design.n_gaps > 0 or counts_gaps,
+        "levels": len(design.categories) > 0,
         "range": sought,
         "center": center,
         "limit": sought,
         "mean": center,
         "scale": scale,
         "beyond": bool(numbers.any()),
-        "levels": len(design.categories) > 0,
     }
     return [*(name for name, taken in steps.items() if taken), "radius", "clipping"]
 

@@ -249,6 +249,8 @@ def _check_dense_events(release: Release) -> Gaussian:
     if learned is None:
         if (release.factor, release.factor_error) != (1.0, 0.0):
             raise CorruptFileError("its factor is not that of its origin")
+        while len(left) > 1 and left[0].name in ("observed", "levels"):
+            left.pop(0)
     else:
         steps = {name: _next(left, name, Gaussian) for name in learning_steps(release, learned)}
         check_learned(release, learned, steps)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from dpcov.errors import InputError, ParameterError
 from dpcov.mechanisms.budget import check_shares
+from dpcov.mechanisms.learning.mismatch import clear_margin
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS, tail_margin
@@ -19,6 +20,7 @@ from dpcov.privacy import ApproxDP, Gaussian, gaussian_epsilon, gaussian_scale
 from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS
 
 __all__ = [
+    "COUNTED_FIRST",
     "MOMENTS",
     "LearningBudget",
     "check_ranges",
@@ -29,21 +31,23 @@ __all__ = [
 
 MOMENTS = "moments"
 """The step that has what the others leave."""
+COUNTED_FIRST = ("observed", "levels")
+"""The steps that say whether columns fit what is stated of them, before all others."""
 _LEAST_FOR_MOMENTS = 0.1
 
 
-def default_shares(range_share: float) -> dict[str, float]:
+def default_shares(range_share: float, observed_share: float) -> dict[str, float]:
     """Return the share of each step in the whole, where it is taken: of squared distances."""
     return {
         "weights": 0.01,
-        "observed": 0.01,
+        "observed": observed_share,
+        "levels": 0.03,
         "range": range_share,
         "center": 0.06,
         "limit": 0.06,
         "mean": 0.02,
         "scale": 0.04,
         "beyond": 0.005,
-        "levels": 0.03,
         "radius": 0.04,
         "clipping": 0.03,
     }
@@ -58,6 +62,19 @@ def range_share(noise: float, stated: Stated, *, n_rows: int | None) -> float:
     if n_rows is None or not stated.with_limit_sought.any():
         return least
     needed = _range_tail(noise, stated, n_rows=n_rows) / DEFAULT.range_tails[0]
+    return min(most, max(least, needed**2))
+
+
+def observed_share(noise: float, stated: Stated, *, n_rows: int | None) -> float:
+    """Return the share with which a column without cells is clearly seen to be one, within limits.
+
+    `noise` is the noise multiplier of the whole budget, for all rows of one person.
+    """
+    least, most = DEFAULT.observed_shares
+    if n_rows is None:
+        return least
+    sd = noise * math.sqrt(len(stated.places_counted)) / n_rows
+    needed = clear_margin(stated, DEFAULT) * sd / DEFAULT.observed_margin
     return min(most, max(least, needed**2))
 
 
@@ -104,16 +121,19 @@ def steps_needed(stated: Stated) -> list[str]:
     """Return the steps that have something to learn, in order; the moments come last."""
     needed = {
         "weights": stated.weight_bound is not None,
-        "observed": stated.design.n_gaps > 0,
+        "observed": len(stated.places_counted) > 0,
+        "levels": len(stated.design.categories) > 0,
         "range": stated.with_limit_sought.any(),
         "center": stated.without_center.any(),
         "limit": stated.with_limit_sought.any(),
         "mean": stated.without_center.any(),
         "scale": stated.without_scale.any(),
         "beyond": stated.n_columns > 0,
-        "levels": len(stated.design.categories) > 0,
     }
     learned = [step for step, some in needed.items() if some]
+    if stated.moments_only:
+        first = COUNTED_FIRST if len(stated.places_counted) else ()
+        return [*(step for step in learned if step in first), MOMENTS]
     return [*learned, "radius", "clipping", MOMENTS]
 
 
@@ -164,8 +184,15 @@ def split_budget(
     """
     whole = gaussian_scale(epsilon=promise.epsilon, delta=promise.delta)
     steps = steps_needed(stated)
-    needed = range_share(whole * rows_per_unit, stated, n_rows=n_rows)
-    weights = _weights(steps, default_shares(needed), shares)
+    noise = whole * rows_per_unit
+    defaults = default_shares(
+        range_share(noise, stated, n_rows=n_rows), observed_share(noise, stated, n_rows=n_rows)
+    )
+    weights = _weights(steps, defaults, shares)
+    if steps == [MOMENTS]:
+        return LearningBudget(
+            promise=promise, rows_per_unit=rows_per_unit, multipliers={MOMENTS: whole}
+        )
     multipliers = {step: whole / math.sqrt(weights[step]) * (1 + 2.0**-48) for step in steps}
     budget = LearningBudget(promise=promise, rows_per_unit=rows_per_unit, multipliers=multipliers)
     _check_room(budget, len(stated.design.fields))

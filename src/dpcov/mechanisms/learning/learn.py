@@ -26,15 +26,17 @@ from dpcov.mechanisms.learning.lengths import (
     tail_wanted,
     widen,
 )
+from dpcov.mechanisms.learning.mismatch import check_fit
+from dpcov.mechanisms.learning.noisy import Noisy
+from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.steps import (
-    Noisy,
     Ranges,
     Reach,
     Setting,
     count_beyond,
     find_centers,
-    find_level_shares,
+    find_levels,
     find_limits,
     find_mean_squares,
     find_means,
@@ -42,6 +44,8 @@ from dpcov.mechanisms.learning.steps import (
     find_ranges,
     find_reach,
     find_weights,
+    level_shares,
+    observed_shares,
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT, Tuning
 from dpcov.privacy import Gaussian
@@ -54,7 +58,7 @@ from dpcov.sensitive.sums.norm_histogram import NormBinsKernel
 from dpcov.sensitive.tables import Rows
 from dpcov.sensitive.tables.working import Reading, Weighing, WorkingSource
 
-__all__ = ["ColumnFacts", "Lesson", "learn", "learn_columns"]
+__all__ = ["ColumnFacts", "Lesson", "check_cells", "learn", "learn_columns"]
 
 _FACTS = ("range", "center", "scale")
 
@@ -85,16 +89,17 @@ def learn(
     engine: Engine,
     stream: RandomStream,
     tuning: Tuning = DEFAULT,
+    stops: bool = True,
 ) -> Lesson:
-    """Read the rows twice, and return what was learned."""
+    """Read the rows twice, and return what was learned.
+
+    With `stops` it ends after the first counts if columns do not fit what is stated of them.
+    """
     _check(source, stated, budget)
-    design, cells = stated.design, None
-    if stated.n_columns:
-        cells = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
-    kernel = FieldKernel(design, cells, missing, stated.weight_bound)
-    counts = engine.run("columns", source, kernel)
+    design = stated.design
+    counts = engine.run("columns", source, _counting(stated, missing))
     weights = _learn_weights(counts, stated, budget, tuning, stream)
-    facts = learn_columns(counts, stated, budget, tuning=tuning, stream=stream)
+    facts = learn_columns(counts, stated, budget, tuning=tuning, stream=stream, stops=stops)
     if weights is not None:
         weighing = Weighing(weights.bound, weights.constant)
         facts = replace(facts, reading=replace(facts.reading, weighing=weighing))
@@ -107,12 +112,50 @@ def learn(
     bins = engine.run("lengths", rows, NormBinsKernel(edges, len(rows.columns), missing))
     radius, moments = budget.payment("radius"), budget.payment(MOMENTS)
     tail = tail_wanted(bins.n_rows, n_columns, moments=moments, radius=radius, tuning=tuning)
+    stream.begin("radius")
     place = find_radius(bins, tail, radius, tuning, stream)
     most = _longest_squared_norm(facts.reading)
     place = widen(place, bins.edges, bins.n_rows, most=most, moments=moments, tuning=tuning)
-    clipping = measure_clipping(bins, place, tail, budget.payment("clipping"), tuning, stream)
+    payment = _begin("clipping", budget, stream)
+    clipping = measure_clipping(bins, place, tail, payment, tuning, stream)
     row_norm = math.sqrt(bins.edges[place])
     return Lesson(facts.reading, row_norm, facts.learned(clipping), weights, budget.events)
+
+
+def check_cells(
+    source: Rows,
+    stated: Stated,
+    budget: LearningBudget,
+    *,
+    missing: Missing,
+    engine: Engine,
+    stream: RandomStream,
+    tuning: Tuning = DEFAULT,
+) -> None:
+    """Read the rows once, and stop if columns do not fit what is stated of them."""
+    counts = engine.run("columns", source, _counting(stated, missing))
+    check_fit(stated, *_count_first(counts, stated, budget, stream), tuning)
+
+
+def _counting(stated: Stated, missing: Missing) -> FieldKernel:
+    """Return what counts the cells of a table."""
+    cells = None
+    if stated.n_columns:
+        cells = CellKernel(stated.ruler(), stated.lower, stated.upper, missing)
+    return FieldKernel(stated.design, cells, missing, stated.weight_bound)
+
+
+def _count_first(
+    counts: FieldCounts, stated: Stated, budget: LearningBudget, stream: RandomStream
+) -> tuple[Noisy, Noisy]:
+    """Return the noisy shares of cells that are there, and those of levels."""
+    cells = levels = Noisy(np.empty(0), 0.0)
+    places = stated.places_counted
+    if len(places):
+        cells = find_observed(counts, places, _begin("observed", budget, stream), stream)
+    if len(stated.design.categories):
+        levels = find_levels(counts, _begin("levels", budget, stream), stream)
+    return cells, levels
 
 
 def _longest_squared_norm(reading: Reading) -> float:
@@ -145,7 +188,7 @@ def _learn_weights(
     """Return what is known of the weights of rows, if they have any."""
     if stated.weight_bound is None:
         return None
-    noisy = find_weights(counts, budget.payment("weights"), stream)
+    noisy = find_weights(counts, _begin("weights", budget, stream), stream)
     mean, square = (float(value) for value in noisy.values)
     return Weights(
         bound=stated.weight_bound,
@@ -185,21 +228,26 @@ def learn_columns(
     *,
     tuning: Tuning,
     stream: RandomStream,
+    stops: bool = True,
 ) -> ColumnFacts:
     """Learn how cells are read from the counts, in the order of the budget."""
     design = counts.design
-    observed, numbers = np.ones(design.n_gaps), None
-    if design.n_gaps:
-        observed = find_observed(counts, budget.payment("observed"), tuning, stream)
+    cells, levels = _count_first(counts, stated, budget, stream)
+    if stops:
+        check_fit(stated, cells, levels, tuning)
+    there, numbers = np.ones(len(design.fields)), None
+    there[stated.places_counted] = observed_shares(cells, tuning)
     if counts.cells is not None:
-        there = np.ones(len(design.fields))
-        there[design.with_gaps] = observed
         setting = Setting(counts.cells, there[design.numbers], stated, tuning, stream)
         numbers = _learn_numbers(setting, budget)
-    shares = []
-    if len(design.categories):
-        shares = find_level_shares(counts, budget.payment("levels"), stream)
+    shares, observed = level_shares(design, levels), there[design.with_gaps]
     return _assemble(design, numbers, shares, observed, tuning)
+
+
+def _begin(step: str, budget: LearningBudget, stream: RandomStream) -> Payment:
+    """Say that noise is drawn for a step, and return what it may cost."""
+    stream.begin(step)
+    return budget.payment(step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,16 +298,16 @@ def _learn_numbers(setting: Setting, budget: LearningBudget) -> _Numbers:
     nothing = np.zeros(stated.n_columns, dtype=np.bool_)
     ranges = Ranges(stated.lower, stated.upper, stated.lower, stated.upper, nothing)
     if stated.with_limit_sought.any():
-        ranges = find_ranges(setting, budget.payment("range"))
+        ranges = find_ranges(setting, _begin("range", budget, setting.stream))
     center, doubt = stated.center, np.zeros(stated.n_columns)
     if stated.without_center.any():
-        center, doubt = find_centers(setting, ranges, budget.payment("center"))
+        center, doubt = find_centers(setting, ranges, _begin("center", budget, setting.stream))
     spread = _Spread(center, stated.scale, np.zeros_like(center), nothing)
     if stated.without_limit.any():
         spread = _learn_spread(setting, ranges, center, doubt, budget)
     distance = np.maximum(setting.tuning.reach * spread.scale, spread.least_reach)
     reach = find_reach(setting, spread.center, distance)
-    beyond = count_beyond(setting, reach, budget.payment("beyond"))
+    beyond = count_beyond(setting, reach, _begin("beyond", budget, setting.stream))
     known = {
         "range": _known(stated.without_limit & ~stated.is_closed, ranges.unseen),
         "center": _known(stated.without_center),
@@ -288,11 +336,13 @@ def _learn_spread(
     limit = far
     if stated.with_limit_sought.any():
         kept = ranges.unseen & stated.is_narrow
-        limit = find_limits(setting, center, doubt, far, inner, kept, budget.payment("limit"))
+        payment = _begin("limit", budget, setting.stream)
+        limit = find_limits(setting, center, doubt, far, inner, kept, payment)
     mean, mean_sd = np.zeros(stated.n_columns), np.zeros(stated.n_columns)
     columns = np.flatnonzero(stated.without_center)
     if len(columns):
-        noisy = find_means(setting, columns, center, limit, budget.payment("mean"))
+        payment = _begin("mean", budget, setting.stream)
+        noisy = find_means(setting, columns, center, limit, payment)
         # A missing cell counts as one at the center.
         there = setting.there[columns]
         mean[columns] = np.clip(noisy.values / there, -1.0, 1.0)
@@ -302,7 +352,8 @@ def _learn_spread(
     scale, unseen = stated.scale.copy(), np.zeros(stated.n_columns, dtype=np.bool_)
     columns = np.flatnonzero(stated.without_scale)
     if len(columns):
-        noisy = find_mean_squares(setting, columns, center, limit, budget.payment("scale"))
+        payment = _begin("scale", budget, setting.stream)
+        noisy = find_mean_squares(setting, columns, center, limit, payment)
         # The square of a noisy mean is too large by the variance of its noise.
         about, sd, there = mean[columns], mean_sd[columns], setting.there[columns]
         variance = noisy.values / there - about**2 + sd**2

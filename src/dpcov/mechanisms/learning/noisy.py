@@ -17,7 +17,15 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.exact.scales import SCALE_BITS, scale_of
 from dpcov.mechanisms.noise import add_noise
 
-__all__ = ["Noise"]
+__all__ = ["Noise", "Noisy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy numbers, one for each column, and the sd of their noise."""
+
+    values: npt.NDArray[np.float64]
+    sd: float
 
 
 @dataclass(frozen=True)

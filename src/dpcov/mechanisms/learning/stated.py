@@ -35,7 +35,9 @@ class Stated:
 
     `lower` and `upper` are infinite, `center` and `scale` NaN, where nothing is stated.
     `trusts_narrow` says that narrow bounds are limits as they stand, and `weight_bound` that rows
-    have weights up to that bound.
+    have weights up to that bound. `facts` are those of all columns, where any are stated.
+    `counted` are the places of the columns whose cells are counted first, by default those with
+    gaps in the design. `moments_only` says that nothing else is learned.
     """
 
     lower: Array
@@ -45,6 +47,9 @@ class Stated:
     design: Design
     trusts_narrow: bool = False
     weight_bound: float | None = None
+    facts: tuple[Column | None, ...] = ()
+    counted: tuple[int, ...] | None = None
+    moments_only: bool = False
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "center", "scale"):
@@ -87,7 +92,27 @@ class Stated:
             scale=scale,
             design=design,
             weight_bound=weight_bound,
+            facts=tuple(facts),
         )
+
+    @property
+    def places_counted(self) -> npt.NDArray[np.int64]:
+        """The places of the columns of the table whose cells are counted before all else."""
+        if self.counted is None:
+            return self.design.with_gaps
+        return np.array(self.counted, dtype=np.int64)
+
+    def is_mostly_empty(self, place: int) -> bool:
+        """Return whether a column of the table is stated to be mostly empty."""
+        column = self.facts[place] if self.facts else None
+        return column is not None and bool(column.mostly_empty)
+
+    def other_level(self, place: int) -> list[int]:
+        """Return the place of the level of other cells among those of a category, if it has one."""
+        column = self.facts[place] if self.facts else None
+        if column is None or column.other is None:
+            return []
+        return [column.level_names.index(column.other)]
 
     @classmethod
     def nothing(cls, n_columns: int) -> Stated:

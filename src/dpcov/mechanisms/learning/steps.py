@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.design import Design
 from dpcov.exact.randomness import RandomStream
 from dpcov.exact.ruler import OCTAVES
+from dpcov.mechanisms.learning.noisy import Noisy
 from dpcov.mechanisms.learning.quantiles import (
     Payment,
     Quantile,
@@ -27,13 +29,12 @@ from dpcov.sensitive.sums.cell_counts import CellCounts
 from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS, FieldCounts
 
 __all__ = [
-    "Noisy",
     "Ranges",
     "Reach",
     "Setting",
     "count_beyond",
     "find_centers",
-    "find_level_shares",
+    "find_levels",
     "find_limits",
     "find_mean_squares",
     "find_means",
@@ -41,19 +42,13 @@ __all__ = [
     "find_ranges",
     "find_reach",
     "find_weights",
+    "level_shares",
+    "observed_shares",
 ]
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Noisy:
-    """Noisy numbers, one for each column, and the sd of their noise."""
-
-    values: Array
-    sd: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +83,7 @@ class Setting:
         there = self.there[columns]
         sd = count_noise(payment, len(columns), self.counts.n_rows, steps)
         clear = in_noise * sd / (self.counts.n_rows * there)
-        tail = np.minimum(self.tuning.most_tail, np.maximum(least, clear))
+        tail: Array = np.minimum(self.tuning.most_tail, np.maximum(least, clear))
         quantile = Quantile.beyond(tail, self.tuning.quantile_parts)
         questions = Questions(
             self.counts,
@@ -99,7 +94,7 @@ class Setting:
             payment=payment,
             stream=self.stream,
         )
-        return questions, 1 - quantile.below / quantile.parts
+        return questions, np.asarray(1 - quantile.below / quantile.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,36 +317,43 @@ def count_beyond(setting: Setting, reach: Reach, payment: Payment) -> Noisy:
 
 
 def find_observed(
-    counts: FieldCounts, payment: Payment, tuning: Tuning, stream: RandomStream
-) -> Array:
-    """Return the share of cells that are there, for each column whose cells may be missing.
-
-    It is 1 where gaps do not stand out of the noise.
+    counts: FieldCounts, places: Integers, payment: Payment, stream: RandomStream
+) -> Noisy:
+    """Return the noisy share of cells that are there, for some columns of the table.
 
     Notes
     -----
     Claim P26. A cell that is there stands for 1 and a missing one for 0; P22.
     """
-    size = counts.design.n_gaps
-    noise = payment.noise(low=0, high=1, columns=size, n_rows=counts.n_rows)
-    share = noise.on(counts.observed(), stream) / counts.n_rows
-    seen = 1 - share > tuning.complete * noise.sd / counts.n_rows
-    return np.where(seen, np.clip(share, tuning.least_observed, 1.0), 1.0)
+    noise = payment.noise(low=0, high=1, columns=len(places), n_rows=counts.n_rows)
+    noisy = noise.on(counts.observed(places), stream)
+    return Noisy(noisy / counts.n_rows, noise.sd / counts.n_rows)
 
 
-def find_level_shares(counts: FieldCounts, payment: Payment, stream: RandomStream) -> list[Array]:
-    """Return the shares of the levels of each category, which add up to 1.
+def observed_shares(noisy: Noisy, tuning: Tuning) -> Array:
+    """Return likely shares of cells that are there: 1 where gaps do not stand out of the noise."""
+    seen = 1 - noisy.values > tuning.complete * noisy.sd
+    return np.where(seen, np.clip(noisy.values, tuning.least_observed, 1.0), 1.0)
+
+
+def find_levels(counts: FieldCounts, payment: Payment, stream: RandomStream) -> Noisy:
+    """Return the noisy share of rows with each level, of one category after the other.
 
     Notes
     -----
     Claim P26. A row adds 1 to the number of one level of each category, or to none.
     """
-    design = counts.design
-    noise = payment.level_noise(categories=len(design.categories), n_rows=counts.n_rows)
-    noisy = np.maximum(noise.on(counts.levels, stream), 0.0)
+    size = len(counts.design.categories)
+    noise = payment.level_noise(categories=size, n_rows=counts.n_rows)
+    return Noisy(noise.on(counts.levels, stream) / counts.n_rows, noise.sd / counts.n_rows)
+
+
+def level_shares(design: Design, noisy: Noisy) -> list[Array]:
+    """Return likely shares of the levels of each category, which add up to 1."""
+    positive = np.maximum(noisy.values, 0.0)
     shares, start = [], 0
     for place in design.categories.tolist():
-        own = noisy[start : start + design.n_levels(place)]
+        own = positive[start : start + design.n_levels(place)]
         start += len(own)
         total = own.sum()
         shares.append(own / total if total > 0 else np.full(len(own), 1 / len(own)))

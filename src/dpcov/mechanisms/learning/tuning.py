@@ -63,6 +63,19 @@ class Tuning:
     limit_factor: float = 1.7
     """A limit is so many times the distance that was found."""
 
+    nearly_empty: float = 0.1
+    """A column with clearly fewer cells does not fit what is stated of it, and stops a release …"""
+    unused_level: float = 0.01
+    """… so does a category most of whose levels clearly have fewer rows, or less than a tenth of
+    what levels of one size have …"""
+    unused_levels: float = 0.03
+    """… or all of whose levels together have fewer, where other cells count as a level."""
+    false_stop: float = 1e-6
+    """… and one with more stops it with no larger probability."""
+    observed_shares: tuple[float, float] = (0.01, 0.04)
+    """The least and the most of the budget that counts of cells have …"""
+    observed_margin: float = 0.06
+    """… and how far below that bound a share is clear with which they need no more."""
     complete: float = 3.0
     """A column counts as complete if its share of cells is within so many noise sd of 1."""
     least_observed: float = 0.05

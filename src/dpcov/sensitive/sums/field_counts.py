@@ -66,8 +66,8 @@ class FieldCounts(Sealed):
         """How many rows have each level of each category. Sensitive."""
         return self._levels
 
-    def observed(self) -> Integers:
-        """Return how many cells there are of the columns whose cells may be missing. Sensitive."""
+    def observed(self, places: Integers) -> Integers:
+        """Return how many cells there are in some columns of the table. Sensitive."""
         design = self.design
         there = np.zeros(len(design.fields), dtype=np.int64)
         if self.cells is not None:
@@ -75,7 +75,7 @@ class FieldCounts(Sealed):
         if len(design.categories):
             starts = np.cumsum([0, *(design.n_levels(each) for each in design.categories[:-1])])
             there[design.categories] = np.add.reduceat(self._levels, starts)
-        return there[design.with_gaps]
+        return there[places]
 
     def __add__(self, other: object) -> FieldCounts:
         if not isinstance(other, FieldCounts):
