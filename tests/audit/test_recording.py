@@ -14,7 +14,7 @@ from dpcov.mechanisms import differences, noise
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 PAIRS = {pair.name: pair for pair in audit.neighbors()}
-FACTS = {"epsilon": 2.0, "delta": 0.1, "row_norm": 1.0}
+FACTS = {"epsilon": 2.0, "delta": 0.1, "row_norm": 1.0, "allow": {"small"}}
 ROWS = np.array([[0.5, 0.1], [0.2, -0.9], [0.1, 0.3]])
 WAYS = {
     "add_noise": noise.add_noise,

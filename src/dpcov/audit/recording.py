@@ -37,8 +37,9 @@ def recording() -> Iterator[Recording]:
     --------
     >>> import numpy as np, dpcov
     >>> from dpcov import audit
+    >>> rows = np.random.default_rng(0).normal(scale=0.3, size=(100, 3))
     >>> with audit.recording() as passages:
-    ...     release = dpcov.release(np.eye(3), epsilon=2.0, delta=0.1, row_norm=1.0)
+    ...     release = dpcov.release(rows, epsilon=2.0, delta=1e-3, row_norm=1.0)
     >>> [(each.kind, each.size) for each in passages]
     [('gaussian', 4), ('gaussian', 6)]
     >>> print(release.promise)
@@ -76,11 +77,12 @@ def replaying(recorded: Sequence[Passage]) -> Iterator[Recording]:
     --------
     >>> import numpy as np, dpcov
     >>> from dpcov import audit
-    >>> facts = {"epsilon": 2.0, "delta": 0.1, "row_norm": 1.0}
+    >>> rows = np.random.default_rng(0).normal(scale=0.3, size=(100, 3))
+    >>> facts = {"epsilon": 2.0, "delta": 1e-3, "row_norm": 1.0}
     >>> with audit.recording() as passages:
-    ...     release = dpcov.release(np.eye(3), **facts)
+    ...     release = dpcov.release(rows, **facts)
     >>> with audit.replaying(passages):
-    ...     again = dpcov.release(np.eye(3), **facts)
+    ...     again = dpcov.release(rows, **facts)
     >>> again == release
     True
     """

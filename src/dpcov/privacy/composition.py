@@ -81,8 +81,9 @@ def compose(
     Releases know their relation:
 
     >>> import numpy as np, dpcov
+    >>> rows = np.random.default_rng(0).normal(scale=0.3, size=(5000, 4))
     >>> first, second = (
-    ...     dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1) for _ in range(2)
+    ...     dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=1) for _ in range(2)
     ... )
     >>> compose(first, second, delta=2e-6).epsilon == both.epsilon
     True

@@ -184,7 +184,8 @@ class Published(ABC):
         Examples
         --------
         >>> import numpy as np, dpcov
-        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
+        >>> rows = np.random.default_rng(0).normal(scale=0.3, size=(5000, 4))
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=1)
         >>> [(event.name, round(event.multiplier, 3)) for event in release.events]
         [('moments', 4.225)]
         """
@@ -270,7 +271,8 @@ class Published(ABC):
         Examples
         --------
         >>> import numpy as np, dpcov, tempfile, pathlib
-        >>> release = dpcov.release(np.eye(5), epsilon=1, delta=1e-6, row_norm=1)
+        >>> rows = np.random.default_rng(0).normal(scale=0.3, size=(5000, 4))
+        >>> release = dpcov.release(rows, epsilon=1, delta=1e-6, row_norm=1)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     release.save(pathlib.Path(folder, "survey.npz"))
         ...     same = dpcov.Release.load(pathlib.Path(folder, "survey.npz"))

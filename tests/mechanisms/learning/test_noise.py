@@ -110,7 +110,7 @@ def test_a_quantile_pays_for_its_parts_and_for_no_more():
 @pytest.mark.claim("P23")
 def test_no_more_answers_are_given_than_were_paid_for():
     asked = questions(steps=2)
-    asked.bisect(np.zeros(N_COLUMNS), np.ones(N_COLUMNS))
+    asked.bisect(np.zeros(N_COLUMNS), np.ones(N_COLUMNS), steps=2)
     with pytest.raises(ParameterError, match="No further answer"):
         asked.surplus(np.zeros(N_COLUMNS))
 

@@ -3,11 +3,18 @@
 from dataclasses import FrozenInstanceError
 
 import pytest
+from scipy import stats
 
 from dpcov.errors import ParameterError
 from dpcov.exact.ruler import OCTAVES
 from dpcov.mechanisms.learning.lengths import edges_about
-from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS, Tuning
+from dpcov.mechanisms.learning.tuning import (
+    MOST_HALVINGS,
+    MOST_STEPS,
+    Tuning,
+    check_margin,
+    tail_margin,
+)
 
 
 @pytest.mark.claim("P22")
@@ -68,4 +75,15 @@ def test_limits_are_wider_than_what_was_found():
     assert tuning.limit_factor > 1
     assert 0 < tuning.range_tail < tuning.most_tail <= 0.5
     assert 0 < tuning.limit_tail < tuning.most_tail
-    assert 0 < tuning.clear_within < tuning.clear
+    assert tuning.range_tail < tuning.range_tails[0] < tuning.range_tails[1] < tuning.most_tail
+    assert 0 < tuning.range_shares[0] < tuning.range_shares[1] < 1
+
+
+def test_a_wrong_range_is_rarer_than_a_wrong_answer():
+    """Noise alone lets cells seem to be near a range that was found beyond all of them."""
+    tuning = Tuning()
+    assert 0 < tuning.wrong_check < tuning.wrong_answer < 0.01
+    for columns in (1, 30, 1000):
+        answers = columns * tuning.range_steps
+        assert answers * stats.norm.sf(tail_margin(columns, tuning)) == pytest.approx(1e-3)
+        assert 2 * columns * stats.norm.sf(check_margin(columns, tuning)) == pytest.approx(1e-6)

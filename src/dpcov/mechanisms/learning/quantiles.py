@@ -72,9 +72,10 @@ class Questions:
     Notes
     -----
     Claim P23. With the quantile a/d, every answer is d · #{cells in the window} − a · #{cells}
-    with noise; `are_around` counts cells in some more bins with those in the window. A cell adds
-    d − a, −a, or 0 if it is missing: d apart, whatever a is, so P22 says how far one person moves
-    the k numbers. The noise is for `steps` answers, together one Gaussian step; there are no more.
+    with noise: a cell adds d − a, −a, or 0 if it is missing. That of `are_between` is
+    d · #{cells between two windows}, to which a cell adds d or 0. Both are d apart, whatever a is,
+    so P22 says how far one person moves the k numbers. The noise is for `steps` answers, together
+    one Gaussian step; there are no more.
     """
 
     def __init__(
