@@ -347,9 +347,10 @@ def test_a_failure_gives_its_reservation_back_unless_noise_was_drawn(ledger):
 
     def fail(*, draws):
         request = asked(ledger=ledger)
-        with request.charged():
-            request.reserve([event])
+        with request.spending.settled():
+            request.spending.reserve([event])
             if draws:
+                request.stream.begin("moments")
                 request.stream.words(1)
             raise InputError("The table changed.")
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
 from dpcov.columns.missing import Missing
-from dpcov.errors import ParameterError
+from dpcov.errors import MismatchError, ParameterError
 from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms.learning import budget, learn, steps
 from dpcov.mechanisms.learning.stated import Stated
@@ -39,8 +39,8 @@ ROUNDING = 1e-9
 EPSILON = 2000.0  # so little noise that quantiles of so few rows are not all medians
 # How many times noise is drawn for each step.
 DRAWS = {
-    "observed": 1, "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1, "beyond": 1,
-    "levels": 1, "radius": 7, "clipping": 1,
+    "observed": 1, "levels": 1, "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1,
+    "beyond": 1, "radius": 7, "clipping": 1,
 }  # fmt: skip
 # Which steps have something to learn: bounds are wide, and ranges within them are learned, too.
 LENGTHS = ["radius", "clipping"]
@@ -48,8 +48,8 @@ NUMBERS = ["range", "center", "limit", "mean", "scale", "beyond"]
 STEPS = {kind: [*NUMBERS, *LENGTHS] for kind in ("nothing", "bounds", "some")} | {
     "all": ["beyond", *LENGTHS],
     "gaps": ["observed", *NUMBERS, *LENGTHS],
-    "categories": [*NUMBERS, "levels", *LENGTHS],
-    "both": ["observed", *NUMBERS, "levels", *LENGTHS],
+    "categories": ["levels", *NUMBERS, *LENGTHS],
+    "both": ["observed", "levels", *NUMBERS, *LENGTHS],
     "categories alone": ["observed", "levels", *LENGTHS],
 }
 LOOSE = "at most"
@@ -105,7 +105,7 @@ def candidates(kind):
     return [np.full(3, NAN), *rows]
 
 
-def run(watch, options, row, answers=None, tuning=DEFAULT):
+def run(watch, options, row, answers=None, tuning=DEFAULT, *, stops=False):
     """Learn from a table in which one person has `row` as often as allowed, or none."""
     watch.begin(answers)
     rows_per_unit = options.get("rows_per_unit", 1)
@@ -127,6 +127,7 @@ def run(watch, options, row, answers=None, tuning=DEFAULT):
         engine=SerialEngine(),
         stream=RandomStream.from_seed(1),
         tuning=tuning,
+        stops=stops,
     )
     return replace(lesson, events=(*lesson.events, split.event("moments"))), watch.draws
 
@@ -268,3 +269,19 @@ def same(one, two):
             for n in ("lower", "upper", "center", "scale", "observed")
         )
     )
+
+
+def audit_stops(watch, options, size):
+    """Return whether each neighbor is stopped after the first counts, given the same answers."""
+    rows = candidates(options["stated"])
+    _, draws = run(watch, options, rows[3])
+    answers = [np.full_like(draw.exact, size) for draw in draws]
+    return [_is_stopped(watch, options, row, answers) for row in rows]
+
+
+def _is_stopped(watch, options, row, answers):
+    try:
+        run(watch, options, row, answers, stops=True)
+    except MismatchError:
+        return True
+    return False

@@ -3,7 +3,7 @@
 import pytest
 
 from dpcov.mechanisms.learning import stated
-from wiring.learning import DESIGNS, audit
+from wiring.learning import DESIGNS, audit, audit_stops
 from wiring.planting import plant
 from wiring.watching import Watch
 
@@ -13,8 +13,8 @@ LESS = {"neighbors": "add-remove"}
 UNITS = {"rows_per_unit": 3}
 ALL = {"stated": "all"}
 GAPS, CATEGORIES, BOTH = ({"stated": kind} for kind in ("gaps", "categories", "both"))
-OBSERVED, LEVELS = LEARNING + "steps:find_observed", LEARNING + "steps:find_level_shares"
-COUNTED = "noise.on(counts.observed(), stream)"
+OBSERVED, LEVELS = LEARNING + "steps:find_observed", LEARNING + "steps:find_levels"
+COUNTED = "noise.on(counts.observed(places), stream)"
 LEVELLED = "noise.on(counts.levels, stream)"
 
 COMBINATIONS = [
@@ -169,8 +169,8 @@ BUGS = {
     ),
     "a step that is left out when it finds nothing": (
         LEARNING + "learn:_learn_numbers",
-        'count_beyond(setting, reach, budget.payment("beyond"))',
-        'count_beyond(setting, reach, budget.payment("beyond"))'
+        'count_beyond(setting, reach, _begin("beyond", budget, setting.stream))',
+        'count_beyond(setting, reach, _begin("beyond", budget, setting.stream))'
         " if setting.counts.observed(np.arange(3)).min() > 40 else Noisy(np.zeros(3), 1.0)",
         {},
     ),
@@ -291,39 +291,39 @@ BUGS = {
     ),
     "cells that are there paid for as those of one column": (
         OBSERVED,
-        "columns=size",
+        "columns=len(places)",
         "columns=1",
         GAPS,
     ),
     "indicators about the exact share": (
         OBSERVED,
         COUNTED,
-        f"(counts.observed() + 0 * {COUNTED})",
+        f"(counts.observed(places) + 0 * {COUNTED})",
         GAPS,
     ),
     "an exact share of cells where there are none": (
         OBSERVED,
-        "return np.where(seen,",
-        "share = np.where(counts.observed() < 29, 0.5, share)\n    return np.where(seen,",
+        "return Noisy(",
+        "noisy = np.where(counts.observed(places) < 29, 0.5, noisy)\n    return Noisy(",
         BOTH,
     ),
     "gaps that are counted only where there are enough": (
         OBSERVED,
         COUNTED,
-        f"({COUNTED} if counts.observed().min() < 29 else counts.observed() * 1.0)",
+        f"({COUNTED} if counts.observed(places).min() < 29 else counts.observed(places) * 1.0)",
         GAPS,
     ),
     "noise of gaps that depends on how many there are": (
         OBSERVED,
-        "columns=size, n_rows=counts.n_rows)",
-        "columns=size + int(counts.observed().min() < 29), n_rows=counts.n_rows)",
+        "columns=len(places), n_rows=counts.n_rows)",
+        "columns=len(places) + int(counts.observed(places).min() < 29), n_rows=counts.n_rows)",
         GAPS,
     ),
     "gaps that are refused if there are too many": (
         LEARNING + "learn:learn_columns",
         "design = counts.design\n",
         "design = counts.design\n"
-        "    if counts.observed().min() < 29:\n"
+        "    if counts.observed(design.with_gaps).min() < 29:\n"
         "        raise ParameterError('Too many cells are missing.')\n",
         GAPS,
     ),
@@ -366,8 +366,8 @@ BUGS = {
     ),
     "means over exact numbers of cells": (
         LEARNING + "learn:learn_columns",
-        "there[design.with_gaps] = observed",
-        "there[design.with_gaps] = counts.observed() / counts.n_rows",
+        "there[stated.places_counted] = observed_shares(cells, tuning)",
+        "there[design.with_gaps] = counts.observed(design.with_gaps) / counts.n_rows",
         GAPS,
     ),
     "scales of categories from exact numbers": (
@@ -379,7 +379,7 @@ BUGS = {
     "edges of lengths that depend on gaps": (
         LEARNING + "learn:learn",
         "edges_about(n_columns",
-        "edges_about((1 + (counts.observed().min() < 29)) * n_columns",
+        "edges_about((1 + (counts.observed(design.with_gaps).min() < 29)) * n_columns",
         GAPS,
     ),
     "a count of cells that is not listed": (
@@ -407,3 +407,22 @@ def test_a_planted_bug_is_found(watch, monkeypatch, bug):
     where, old, new, options = BUGS[bug]
     plant(monkeypatch, where, old, new)
     assert audit(watch, options)
+
+
+@pytest.mark.claim("P26")
+@pytest.mark.parametrize("kind", ["gaps", "categories", "both", "categories alone"])
+@pytest.mark.parametrize("size", [-(1 << 50), 1 << 50])
+def test_whether_a_release_stops_follows_from_the_noisy_counts_alone(watch, kind, size):
+    assert set(audit_stops(watch, {"stated": kind}, size)) == {size < 0}
+
+
+@pytest.mark.claim("P26")
+def test_a_stop_by_exact_counts_would_be_found(watch, monkeypatch):
+    plant(
+        monkeypatch,
+        LEARNING + "learn:learn_columns",
+        "check_fit(stated, cells, levels, tuning)",
+        "check_fit(stated, replace(cells, values=(counts.observed(design.with_gaps) < 29) * 1.0), "
+        "levels, tuning)",
+    )
+    assert len(set(audit_stops(watch, GAPS, 0))) == 2

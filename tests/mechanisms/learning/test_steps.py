@@ -322,8 +322,8 @@ def test_a_share_of_cells_is_one_unless_gaps_stand_out_of_the_noise():
         rows[:gaps, place] = np.nan
     counts = fields_of(rows, *map(Field, "abcde"))
     payment, stream = paying(10.0, 5, 1), RandomStream.from_seed(1)
-    share = steps.find_observed(counts, payment, Tuning(), stream)
-    assert share.tolist() == [1.0, 1.0, 0.969, 0.6, 0.05]
+    found = steps.find_observed(counts, np.arange(5), payment, stream)
+    assert steps.observed_shares(found, Tuning()).tolist() == [1.0, 1.0, 0.969, 0.6, 0.05]
 
 
 @pytest.mark.claim("P26")
@@ -333,10 +333,12 @@ def test_shares_of_levels_add_up_to_one_in_each_category(monkeypatch):
     rows[:8, 0] = [0, 0, 0, 0, 2, 2, 1, 1]
     rows[:, 1] = 1
     counts = fields_of(rows, *levels)
-    shares = steps.find_level_shares(counts, CHEAP, RandomStream.from_seed(1))
+    found = steps.find_levels(counts, CHEAP, RandomStream.from_seed(1))
+    shares = steps.level_shares(counts.design, found)
     assert [own.tolist() for own in shares] == [[0.5, 0.25, 0.25], [0.0, 1.0], [0.5, 0.5]]
     monkeypatch.setattr(noisy, "add_noise", lambda sums, *_: sums - sums.max() // 4)
-    shares = steps.find_level_shares(counts, CHEAP, RandomStream.from_seed(1))
+    found = steps.find_levels(counts, CHEAP, RandomStream.from_seed(1))
+    shares = steps.level_shares(counts.design, found)
     assert [own.tolist() for own in shares] == [[1.0, 0.0, 0.0], [0.0, 1.0], [0.5, 0.5]]
 
 

@@ -24,6 +24,7 @@ DESIGN = Design(
         Field("answer", ("no", "yes")),
     )
 )
+OPEN = DESIGN.with_gaps
 STATED = Stated.of([None] * 4, DESIGN)
 KERNEL = FieldKernel(
     DESIGN,
@@ -51,7 +52,7 @@ def test_a_person_moves_the_counts_no_further_than_claimed(row, other, m):
     k = squared_cell_sensitivity(low=0, high=1, columns=DESIGN.n_gaps, rows=m)
     levels = squared_level_sensitivity(categories=len(DESIGN.categories), rows=m)
     for counts in (two, without):
-        assert moved(one.observed(), counts.observed()) <= k == 3 * m**2
+        assert moved(one.observed(OPEN), counts.observed(OPEN)) <= k == 3 * m**2
         assert moved(one.levels, counts.levels) <= levels == 4 * m**2
 
 
@@ -62,7 +63,7 @@ def test_the_bounds_on_counts_are_attained(m):
         counted(*[np.array(row)] * m)
         for row in ([np.nan] * 4, [1.0, 0.0, 1.0, 0.0], [1.0, 2.0, 1.0, 1.0])
     )
-    assert moved(nothing.observed(), first.observed()) == 3 * m**2
+    assert moved(nothing.observed(OPEN), first.observed(OPEN)) == 3 * m**2
     assert moved(first.levels, last.levels) == 4 * m**2
 
 
@@ -79,7 +80,7 @@ def test_blocks_and_order_of_rows_are_not_seen(table, order, size):
 def test_counts_are_those_of_the_values_that_rows_become(table):
     counts, values = KERNEL.sum_over([table]), take_apart(table, DESIGN)
     there = np.isfinite(values)
-    assert counts.observed().tolist() == there[:, [0, 1, 5]].sum(axis=0).tolist()
+    assert counts.observed(OPEN).tolist() == there[:, [0, 1, 5]].sum(axis=0).tolist()
     for group, found in zip(DESIGN.groups, np.split(counts.levels, [3]), strict=True):
         assert found.tolist() == np.nansum(values[:, group], axis=0).tolist()
 

@@ -1,0 +1,298 @@
+"""A release that ends early: at columns that do not fit, at Ctrl-C; and what it says it spent."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+import dpcov
+from dpcov.columns import Column
+from dpcov.columns.design import Design
+from dpcov.columns.fields import Field
+from dpcov.errors import AlteredLedgerError, MismatchError, ParameterError
+from dpcov.exact.randomness import RandomStream
+from dpcov.ledger import chain
+from dpcov.ledger.book import Book
+from dpcov.ledger.numbers import event_to_text
+from dpcov.mechanisms.learning import learn
+from dpcov.mechanisms.learning.mismatch import check_fit, clear_margin
+from dpcov.mechanisms.learning.noisy import Noisy
+from dpcov.mechanisms.learning.stated import Stated
+from dpcov.mechanisms.learning.tuning import DEFAULT
+from dpcov.privacy.accounting import events_epsilon
+
+ONE = {"epsilon": 1.0, "delta": 1e-6}
+N = 20_000
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return dpcov.Ledger.create(
+        tmp_path / "budget.db", population="Panel", owner="Office", epsilon=4.0, delta=1e-5
+    )
+
+
+def table(**columns):
+    generator = np.random.default_rng(4)
+    return pd.DataFrame({"a": generator.normal(size=N), "b": generator.normal(size=N), **columns})
+
+
+def kinds(ledger):
+    return [line["kind"] for line in ledger.look()[1]]
+
+
+def test_a_release_stops_at_a_column_that_is_nearly_empty_and_says_which():
+    rows = table(empty=np.where(np.arange(N) % 100, np.nan, 1.0))
+    with pytest.raises(MismatchError) as stop:
+        dpcov.release(rows, **ONE)
+    assert stop.value.columns == ("empty",)
+    assert stop.value.budget_spent.startswith("observed (epsilon = 0.0")
+
+
+@pytest.mark.parametrize("other", [None, "else"])
+def test_a_release_stops_at_levels_that_are_written_in_another_way(other):
+    rows = table(sex=np.where(np.arange(N) % 2, "M", "F"))
+    facts = {"a": {}, "b": {}, "sex": {"levels": ["m", "f"], "other": other}}
+    with pytest.raises(MismatchError) as stop:
+        dpcov.release(rows, columns=facts, **ONE)
+    assert stop.value.columns == ("sex",)
+    assert stop.value.budget_spent.startswith("observed, levels (epsilon = ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"missing": "center"},
+        {"row_norm": 4.0, "missing": "pairwise"},
+        {"row_norm": 4.0, "missing": "center"},
+    ],
+)
+def test_a_release_stops_however_missing_cells_are_read(options):
+    rows = table(empty=np.full(N, np.nan))
+    with pytest.raises(MismatchError) as stop:
+        dpcov.release(rows, **ONE, **options)
+    assert stop.value.columns == ("empty",)
+
+
+def test_all_columns_that_do_not_fit_are_named_at_once():
+    rows = table(
+        born=["08/19/2019"] * N,
+        pay=["$17,759"] * N,
+        sex=np.where(np.arange(N) % 2, "M", "F"),
+    )
+    facts = {
+        "a": {},
+        "born": {"unit": "days"},
+        "pay": {"text": "1234.5"},
+        "sex": {"levels": ["m", "f"], "other": "else"},
+    }
+    with pytest.raises(MismatchError) as stop:
+        dpcov.release(rows, columns=facts, **ONE)
+    assert stop.value.columns == ("born", "pay", "sex")
+
+
+@pytest.mark.parametrize("options", [{"missing": "pairwise"}, {"missing": "center"}])
+def test_what_is_stated_to_be_mostly_empty_is_released(options):
+    rows = table(empty=np.where(np.arange(N) % 100, np.nan, 1.0 * np.arange(N)))
+    facts = {"a": {}, "b": {}, "empty": {"mostly_empty": True}}
+    assert dpcov.release(rows, columns=facts, **ONE, **options).n_columns == 3
+
+
+def test_whoever_allows_a_mismatch_gets_the_release():
+    rows = table(empty=np.where(np.arange(N) % 100, np.nan, 1.0))
+    assert dpcov.release(rows, allow={"mismatch"}, **ONE).n_columns == 3
+    options = {"row_norm": 4.0, "missing": "center", "allow": {"mismatch"}}
+    (event,) = dpcov.release(rows, **options, **ONE).events  # and nothing is counted first
+    assert event.name == "moments"
+
+
+def test_a_column_cannot_be_complete_and_mostly_empty():
+    with pytest.raises(ParameterError):
+        Column("a", complete=True, mostly_empty=True)
+
+
+@pytest.mark.claim("P26")
+def test_a_false_stop_has_probability_of_one_in_a_million():
+    fields = (Field("a"), Field("sex", ("f", "m")), Field("b", may_be_missing=False))
+    stated = Stated.of([None] * 3, Design(fields))
+    margin = clear_margin(stated, DEFAULT)
+    n_looks = 2 + 2 + 1  # two columns, two levels, and all levels of one category
+    assert n_looks * norm.sf(margin) == pytest.approx(1e-6)
+    nothing = Noisy(np.full(2, 0.5), 0.0)
+    for column in (0, 1):
+        share = np.ones(2)
+        share[column] = 0.1 - (margin - 1e-6) * 0.01
+        check_fit(stated, Noisy(share, 0.01), nothing, DEFAULT)
+        share[column] = 0.1 - (margin + 1e-6) * 0.01
+        with pytest.raises(MismatchError):
+            check_fit(stated, Noisy(share, 0.01), nothing, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("levels", "other", "shares", "stops"),
+    [
+        ("abc", None, (0.98, 0.01, 0.01), False),  # few have most levels: they occur
+        ("abc", None, (1.0, 0.0, 0.0), True),
+        ("abcd", None, (0.5, 0.5, 0.0, 0.0), False),  # half of them is not most
+        (range(50), None, (0.02,) * 50, False),
+        ("ab", "c", (0.03, 0.0, 0.97), False),
+        ("ab", "c", (0.01, 0.01, 0.98), True),
+        ("ab", "b", (0.05, 0.95), False),
+    ],
+)
+def test_a_category_stops_a_release_if_most_levels_are_hardly_used(levels, other, shares, stops):
+    column = Column("x", levels=list(map(str, levels)), other=other)
+    stated = Stated.of([column], Design((Field.of(column),)))
+    here, levels = Noisy(np.ones(1), 1e-5), Noisy(np.array(shares), 1e-5)
+    if stops:
+        with pytest.raises(MismatchError):
+            check_fit(stated, here, levels, DEFAULT)
+    else:
+        check_fit(stated, here, levels, DEFAULT)
+
+
+@pytest.mark.claim("P41")
+def test_a_stop_gives_the_rest_of_its_reservation_back(ledger, monkeypatch):
+    rows = table(empty=np.full(N, np.nan))
+    event = dpcov.release(rows, allow={"mismatch"}, **ONE).events[0]
+    monkeypatch.setattr(learn, "find_ranges", None)  # nothing more is drawn
+    with pytest.raises(MismatchError):
+        dpcov.release(rows, ledger=ledger, request_id="wave 1", **ONE)
+    assert kinds(ledger)[2:] == ["reservation", "drawing", "stop"]
+    said = ledger.look()[1][-1]["events"]
+    assert said == [event_to_text(event)]
+    assert ledger.account().spent == pytest.approx(events_epsilon([event], delta=1e-5), rel=1e-3)
+    assert (ledger.account().stopped, ledger.account().releases) == (1, 0)
+
+
+@pytest.mark.claim("P41")
+def test_a_request_that_stopped_can_be_made_again(ledger):
+    rows = table(empty=np.full(N, np.nan))
+    request = {"ledger": ledger, "request_id": "wave 1"}
+    with pytest.raises(MismatchError):
+        dpcov.release(rows, **request, **ONE)
+    dpcov.release(rows, columns={"a": {}, "b": {}}, **request, **ONE)
+    begun = ["reservation", "drawing"]
+    assert kinds(ledger)[2:] == [*begun, "stop", *begun, "release"]
+    assert ledger.account().charges == 2
+
+
+def _stop_at(monkeypatch, where):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, stop)
+
+
+LEARN = "dpcov.mechanisms.learning.learn."
+
+
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize(
+    ("where", "spent", "lines"),
+    [
+        ("dpcov.mechanisms.dense.learn", "nothing", ["return"]),
+        (LEARN + "find_ranges", "observed, range (epsilon = ", ["drawing", "stop"]),
+        (LEARN + "measure_clipping", "observed, range, center, limit,", ["drawing", "stop"]),
+        ("dpcov.mechanisms.dense.lengthen", "all", ["drawing"]),
+    ],
+)
+def test_ctrl_c_says_what_was_spent_and_the_ledger_agrees(monkeypatch, ledger, where, spent, lines):
+    _stop_at(monkeypatch, where)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        dpcov.release(table(), ledger=ledger, **ONE)
+    assert stop.value.budget_spent.startswith(spent)
+    if sys.version_info >= (3, 11):
+        assert len(stop.value.__notes__) == 1
+    assert kinds(ledger)[2:] == ["reservation", *lines]
+
+
+def test_ctrl_c_within_a_step_counts_the_step(monkeypatch, ledger):
+    words = RandomStream.words
+    drawn = []
+
+    def stop(self, count):
+        drawn.append(count)
+        if len(drawn) == 2:
+            raise KeyboardInterrupt
+        return words(self, count)
+
+    monkeypatch.setattr(RandomStream, "words", stop)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        dpcov.release(table(), ledger=ledger, **ONE)
+    assert caught.value.budget_spent.startswith(("observed (", "observed, range ("))
+    assert kinds(ledger)[-1] == "stop"
+
+
+def test_ctrl_c_after_centers_of_pairs_were_learned_spares_the_rest(monkeypatch, ledger):
+    _stop_at(monkeypatch, "dpcov.mechanisms.strongest_pairs.SignKernel")
+    rows = np.random.default_rng(1).normal(size=(5000, 6))
+    with pytest.raises(KeyboardInterrupt) as stop:
+        dpcov.release_pairs(rows, max_pairs=3, center="learned", ledger=ledger, **ONE)
+    assert stop.value.budget_spent.startswith("centers (epsilon = ")
+    assert kinds(ledger)[2:] == ["reservation", "drawing", "stop"]
+
+
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize("kind", ["learned", "stated", "gaps", "weights", "pairs", "differences"])
+def test_every_word_is_drawn_for_an_event_of_the_release_in_its_order(monkeypatch, kind):
+    words, drawn = RandomStream.words, []
+
+    def watch(self, count):
+        drawn.append(self.begun[-1])
+        return words(self, count)
+
+    monkeypatch.setattr(RandomStream, "words", watch)
+    rows = table(c=np.where(np.arange(N) % 3, np.nan, np.arange(N)), w=np.ones(N))
+    plain = rows[["a", "b"]]
+    make = {
+        "learned": lambda: dpcov.release(plain, **ONE),
+        "stated": lambda: dpcov.release(plain, row_norm=4.0, **ONE),
+        "gaps": lambda: dpcov.release(rows, row_norm=4.0, missing="pairwise", **ONE),
+        "weights": lambda: dpcov.release(rows, weight="w", weight_bound=2.0, **ONE),
+        "pairs": lambda: dpcov.release_pairs(
+            rows[["a", "b", "w"]], max_pairs=2, center="learned", row_norm=4.0, **ONE
+        ),
+        "differences": lambda: dpcov.release_pairs(
+            rows[["a", "b", "w"]], max_pairs=2, center="differences", **ONE
+        ),
+    }
+    made = make[kind]()
+    in_order = list(dict.fromkeys(drawn))
+    assert in_order == [event.name for event in made.events]
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize(
+    "altered",
+    [
+        lambda events: [],
+        lambda events: events,
+        lambda events: events[1:2],
+        lambda events: [events[1], events[0]],
+        lambda events: [events[0] | {"multiplier": "1000"}],
+    ],
+    ids=["none", "all", "a later one", "another order", "another event"],
+)
+def test_a_line_that_gives_back_more_than_was_not_drawn_is_refused(ledger, altered, monkeypatch):
+    _stop_at(monkeypatch, LEARN + "find_ranges")
+    with pytest.raises(KeyboardInterrupt):
+        dpcov.release(table(), ledger=ledger, **ONE)
+    lines = ledger.look()[1]
+    reserved = lines[2]["events"]
+    with ledger.writing() as pages:
+        *before, last = pages.lines
+        said = last.read() | {"events": altered(reserved)}
+    forged = [*before, chain.next_line(before[-1], said)]
+    Book.of([*before, last])
+    with pytest.raises(AlteredLedgerError):
+        Book.of(forged)
+
+
+def test_a_stop_before_noise_is_no_line_of_its_own(ledger):
+    with pytest.raises(dpcov.errors.InputError) as refusal:
+        dpcov.release("a text", ledger=ledger, **ONE)
+    assert refusal.value.budget_spent == "nothing"
+    assert "stop" not in kinds(ledger)
