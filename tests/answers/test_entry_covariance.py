@@ -129,7 +129,7 @@ def test_entries_of_columns_with_common_gaps_go_together():
 
 
 def test_a_matrix_that_would_not_fit_is_refused():
-    rows = np.random.default_rng(0).uniform(-1, 1, size=(1000, 120))
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(10_000, 120))
     errors = dpcov.release(rows, **PROMISE, row_norm=9.0).entry_covariance()
     with pytest.raises(ParameterError, match="name fewer columns"):
         errors.matrix()

@@ -87,7 +87,8 @@ def test_it_is_printed_as_papers_print_it():
 
 def test_a_sum_that_does_not_stand_out_of_the_noise_is_said():
     rows = table(0, 300, MATRIX)
-    release = dpcov.release(rows, epsilon=0.2, delta=1e-6, row_norm=7.0, seed=3)
+    stated = {"epsilon": 0.2, "delta": 1e-6, "row_norm": 7.0, "allow": {"small"}}
+    release = dpcov.release(rows, **stated, seed=3)
     found = release.reliability(ITEMS)
     assert np.isnan(found.alpha)
     assert found.omega_interval() == (0.0, 1.0)

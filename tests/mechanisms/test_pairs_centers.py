@@ -172,7 +172,7 @@ def test_a_stream_that_can_be_read_once_is_spooled(monkeypatch, bits, options):
 def test_a_stream_without_a_center_is_read_once_where_that_is_enough(monkeypatch):
     pa = pytest.importorskip("pyarrow")
     monkeypatch.setattr(spool.tempfile, "TemporaryFile", lambda **_: pytest.fail("spooled"))
-    table = pa.table({f"x{place}": column for place, column in enumerate(moved_rows(99, 5).T)})
+    table = pa.table({f"x{place}": column for place, column in enumerate(moved_rows(3000, 5).T)})
     options = BUDGET | {"center": None, "max_pairs": 2, "seed": 1}
     made = dpcov.release_pairs(table.to_reader(50), **options)
     assert made.provenance.center == "differences"

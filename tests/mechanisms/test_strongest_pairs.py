@@ -36,7 +36,7 @@ def test_pairs_are_charged_before_noise_is_drawn(ledger):
 @pytest.mark.parametrize("name", ["center", "scales"])
 def test_one_number_of_many_makes_another_request(ledger, name):
     rows, numbers = np.ones((20, 1100)), np.ones(1100)
-    stated = STATED | {"ledger": ledger, "request_id": "spring"}
+    stated = STATED | {"ledger": ledger, "request_id": "spring", "allow": {"small"}}
     dpcov.release_pairs(rows, **stated | {name: numbers})
     numbers[550] = 2.0  # in the middle, which numpy does not show
     with pytest.raises(LedgerError, match="was used for another request"):

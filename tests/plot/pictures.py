@@ -28,8 +28,8 @@ def truth_of(size, *links):
     return truth
 
 
-def estimate_of(truth, *, columns=None, n_rows=20_000, epsilon=4.0, **options):
-    release = release_of(truth, n_rows=n_rows, epsilon=epsilon)
+def estimate_of(truth, *, columns=None, n_rows=20_000, epsilon=4.0, allow=(), **options):
+    release = release_of(truth, n_rows=n_rows, epsilon=epsilon, allow=allow)
     if columns is not None:
         release = replace(release, columns=tuple(columns))
     with warnings.catch_warnings():

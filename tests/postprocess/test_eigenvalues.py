@@ -31,6 +31,7 @@ def test_intervals_cover_the_largest_eigenvalues():
 @pytest.mark.filterwarnings("ignore::dpcov.errors.NothingDetectableWarning")
 def test_noise_alone_has_no_interval():
     rows = np.random.default_rng(0).standard_normal((200, 8))
-    release = dpcov.release(rows, epsilon=0.2, delta=1e-6, row_norm=6.0, seed=1)
+    stated = {"epsilon": 0.2, "delta": 1e-6, "row_norm": 6.0, "allow": {"small"}}
+    release = dpcov.release(rows, **stated, seed=1)
     low, _ = release.estimate(rule="hard", threshold=3.0, psd="none").eigenvalue_interval()
     assert len(low) == 0
