@@ -22,6 +22,7 @@ from dpcov.mechanisms.learning.noisy import Noisy
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import DEFAULT
 from dpcov.privacy.accounting import events_epsilon
+from dpcov.privacy.counting import Counting
 
 ONE = {"epsilon": 1.0, "delta": 1e-6}
 N = 20_000
@@ -233,6 +234,8 @@ def test_ctrl_c_after_centers_of_pairs_were_learned_spares_the_rest(monkeypatch,
         dpcov.release_pairs(rows, max_pairs=3, center="learned", ledger=ledger, **ONE)
     assert stop.value.budget_spent.startswith("centers (epsilon = ")
     assert kinds(ledger)[2:] == ["reservation", "drawing", "stop"]
+    # Answers were seen: costs are still added up as was decided before, though all are Gaussian.
+    assert ledger.account().counting is Counting.ZCDP
 
 
 @pytest.mark.claim("P41")

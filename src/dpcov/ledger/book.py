@@ -216,8 +216,11 @@ class Book:
             raise LedgerError("its events are not the first of its reservation")
         self.reservations[found.number] = replace(found, state="stopped", events=drawn)
         for population in found.accounts:
-            account = self.accounts[population].given_back(found.events).charged(drawn)
-            self.accounts[population] = replace(account, stopped=account.stopped + 1)
+            before = self.accounts[population]
+            # Answers were seen: how costs are added up is not decided again.
+            without = replace(before.given_back(found.events), counting=before.counting)
+            after = replace(without.charged(drawn), stopped=before.stopped + 1)
+            self.accounts[population] = after
 
     def _take_entry(self, said: dict[str, Any]) -> None:
         check_words("name", said["name"])
