@@ -52,5 +52,6 @@ def test_a_view_is_plain_html_in_which_names_are_text(name):
 
 
 def test_long_tables_say_what_is_left_out():
-    release = dpcov.release(np.zeros((50, 13)) + 0.1, epsilon=2.0, delta=1e-6, row_norm=9, seed=1)
+    rows = np.zeros((5000, 13)) + 0.1
+    release = dpcov.release(rows, epsilon=2.0, delta=1e-6, row_norm=9, seed=1)
     assert "and 3 more" in release._repr_html_()

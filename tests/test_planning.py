@@ -10,7 +10,7 @@ from dpcov.detection import dense_detectable, pairs_detectable
 from dpcov.errors import InputError, ParameterError
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.outlook import typical_row_norm
-from dpcov.planning import dense
+from dpcov.mechanisms import dense_outlook
 from either import release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
@@ -290,7 +290,7 @@ def facts_of(kind, p):
 def noise_of_a_unit(forecast, made):
     """Noise over the squared row norm: as forecast, over that of the release."""
     n, p = made.n_rows, made.n_columns
-    squared = dense.learned_squared_norm(made.learned.clipping.wanted, p)
+    squared = dense_outlook.learned_squared_norm(made.learned.clipping.wanted, p)
     said = dpcov.plan(n=n, **forecast).outlook("dense").noise_scale / squared
     done = made.noise_scale.off_diagonal / made.factor / made.provenance.row_norm**2
     return said / done

@@ -16,7 +16,7 @@ def run(*arguments):
     return _invoke(arguments)
 
 
-def survey(n=60):
+def survey(n=3000):
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {

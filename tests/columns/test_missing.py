@@ -46,5 +46,6 @@ def test_a_provenance_states_the_type(owner):
 @pytest.mark.parametrize("rule", ["center", Missing.CENTER])
 def test_a_release_says_which_rule_it_followed(rule):
     rows = np.array([[1.0, np.nan], [0.5, 0.1], [0.0, 0.2]])
-    made = dpcov.release(rows, epsilon=1.0, delta=1e-6, row_norm=1.0, missing=rule, seed=1)
+    stated = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0, "allow": {"small"}}
+    made = dpcov.release(rows, **stated, missing=rule, seed=1)
     assert made.provenance.missing is Missing.CENTER

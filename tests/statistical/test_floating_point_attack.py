@@ -33,7 +33,8 @@ def float_mechanism(table, generator):
 
 def dpcov_mechanism(table, generator):
     seed = int(generator.integers(2**63))
-    release = dpcov.release(table, epsilon=1, delta=1e-5, row_norm=1, seed=seed)
+    stated = {"epsilon": 1.0, "delta": 1e-5, "row_norm": 1.0, "allow": {"small"}}
+    release = dpcov.release(table, **stated, seed=seed)
     return release.matrix[0, 0]
 
 

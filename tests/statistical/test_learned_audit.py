@@ -18,7 +18,7 @@ from statistical.lower_bounds import epsilon_lower_bound
 
 EPSILON, DELTA = 2.0, 0.3
 RUNS = 600
-N_OTHERS, SIZE, FAR = 60, 4, 1e9
+N_OTHERS, SIZE, FAR = 600, 4, 1e9
 # The part of the promise that is seen, in squared distances: beyond, clipping and moments.
 SEEN = {"nothing": 0.74, "all": 0.96}
 FACTS = {

@@ -286,7 +286,8 @@ def test_a_bad_file_is_refused_without_quoting_it_and_spends_nothing(what, tmp_p
     path = make(tmp_path)
     monkeypatch.setattr("dpcov.mechanisms.dense.release_gram", None)
     with pytest.raises(InputError, match=message) as caught:
-        dpcov.release(path, epsilon=1.0, delta=1e-9, row_norm=1.0, missing="center")
+        stated = {"row_norm": 1.0, "missing": "center", "allow": {"small"}}
+        dpcov.release(path, epsilon=1.0, delta=1e-9, **stated)
     assert CELL not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None

@@ -77,8 +77,9 @@ def test_a_new_kind_is_opened_and_described():
 
 @pytest.mark.usefixtures("ledgers")
 def test_a_new_kind_is_released():
-    made = dpcov.release(Ledger(), epsilon=1.0, delta=1e-6, row_norm=1.0, seed=1)
-    again = dpcov.release(ROWS, epsilon=1.0, delta=1e-6, row_norm=1.0, seed=1)
+    stated = {"epsilon": 1.0, "delta": 1e-6, "row_norm": 1.0, "allow": {"small"}}
+    made = dpcov.release(Ledger(), **stated, seed=1)
+    again = dpcov.release(ROWS, **stated, seed=1)
     assert np.array_equal(made.matrix, again.matrix)
 
 

@@ -36,7 +36,7 @@ TABLE = pa.table(
 )
 NUMBERS = {name: {} for name in "fabcde"}
 LEARNED = {"epsilon": 1.0, "delta": 1e-6, "seed": 3, "columns": NUMBERS, "missing": "center"}
-UNIT = {"privacy_unit": "who", "rows_per_unit": 2}
+UNIT = {"privacy_unit": "who", "rows_per_unit": 2, "allow": {"small"}}
 STATED = LEARNED | {"columns": {"a": (-1, 1), "b": (-1, 1)}, "row_norm": 1.0}
 PAIRS = {"epsilon": 1.0, "delta": 1e-6, "seed": 3, "center": 0.0, "max_pairs": 3}
 
