@@ -370,15 +370,6 @@ def test_a_card_is_printed_in_each_format(written):
     written_words = (folder / "card.md").read_text().partition("## Files")[0]
     assert run("card", folder).stdout.startswith(written_words)
     assert run("card", folder, "--format", "json").stdout == (folder / "card.json").read_text()
-    entry = run("card", folder, "--format", "opendp-registry")
-    assert json.loads(entry.stdout)["deployment"]["basic"]["name"] == "Survey"
-    assert "fill in by hand" in entry.stderr
-
-
-def test_a_simulation_gets_no_entry_of_the_registry(written):
-    result = run("card", written / "simulated", "--format", "opendp-registry")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "promises nothing" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["show", "verify", "card"])
@@ -450,7 +441,7 @@ def test_odds_that_a_forger_wrote_are_not_printed(written, tmp_path, command):
     assert "0.0512" not in result.stdout
 
 
-@pytest.mark.parametrize("form", ["markdown", "json", "opendp-registry"])
+@pytest.mark.parametrize("form", ["markdown", "json"])
 def test_sentences_of_another_version_are_not_printed(written, tmp_path, form):
     shutil.copytree(written / "dense", tmp_path / "out")
     card = forger.read(tmp_path / "out")

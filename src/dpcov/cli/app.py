@@ -96,9 +96,7 @@ _PANELS: dict[str, dict[str, Command]] = {
         "card": Command(
             "folders:card", "Print the card of a published folder, as it follows from the release."
         ),
-        "export": Command(
-            "export:export", "Write a release for another program: R, SPSS, LaTeX or a spreadsheet."
-        ),
+        "export": Command("export:export", "Write a release for another program: R or SPSS."),
         "sign": Command(
             "signing:sign", "Sign the card of a folder, if all in it is as the release says."
         ),

@@ -65,7 +65,7 @@ def export(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a release for another program: R, SPSS, LaTeX or a spreadsheet.
+    """Write a release for another program: R or SPSS.
 
     Example: dpcov export survey/ --to lavaan --columns age,income,sleep
     """

@@ -22,7 +22,6 @@ from dpcov.publication.card import card_to_json
 from dpcov.publication.card_text import card_to_markdown
 from dpcov.publication.category_views import listed_for_machines
 from dpcov.publication.leftovers import check_not_hidden
-from dpcov.publication.registry import TO_FILL_IN, registry_entry
 from dpcov.publication.verification import Verification, verify_folder
 
 __all__ = ["card", "show", "verify"]
@@ -31,7 +30,6 @@ __all__ = ["card", "show", "verify"]
 class _Format(str, Enum):
     MARKDOWN = "markdown"
     JSON = "json"
-    REGISTRY = "opendp-registry"
 
 
 def show(
@@ -106,14 +104,14 @@ def verify(folder: Folder, keys: Keys = None, as_json: Json = False, quiet: Quie
 
 def card(
     folder: Folder,
-    form: Annotated[
-        _Format, typer.Option("--format", help="opendp-registry: a draft for OpenDP's registry.")
-    ] = _Format.MARKDOWN,
+    form: Annotated[_Format, typer.Option("--format", help="For readers or for machines.")] = (
+        _Format.MARKDOWN
+    ),
     keys: Keys = None,
 ) -> None:
     """Print the card of a published folder, as it follows from the release.
 
-    Example: dpcov card survey/ --format opendp-registry
+    Example: dpcov card survey/ --format json
     """
     with guarded():
         check_not_hidden(folder)
@@ -123,8 +121,6 @@ def card(
             raise typer.Exit(FAILED)
         typer.echo(_written(found.card, form), nl=False)
         tell(f"note: {_signed(found)}")
-        if form is _Format.REGISTRY:
-            tell(f"fill in by hand: {', '.join(TO_FILL_IN)}")
 
 
 def _listed(found: Verification) -> dict[str, Any]:
@@ -135,7 +131,7 @@ def _listed(found: Verification) -> dict[str, Any]:
 def _written(stated: dict[str, Any], form: _Format) -> str:
     if form is _Format.MARKDOWN:
         return card_to_markdown(stated)
-    return card_to_json(stated if form is _Format.JSON else registry_entry(stated))
+    return card_to_json(stated)
 
 
 def _say_what_was_compared(found: Verification) -> None:

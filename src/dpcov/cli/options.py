@@ -123,8 +123,7 @@ _ACCOUNT = "Which account is charged"
 Table = Annotated[
     Path,
     typer.Argument(
-        help="A .csv, .csv.gz, .parquet, .npy or (trusted) .h5ad file, or a folder of Parquet "
-        "files.",
+        help="A .csv, .csv.gz, .parquet, .npy file, or a folder of Parquet files.",
         show_default=False,
     ),
 ]
