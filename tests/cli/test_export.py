@@ -98,9 +98,3 @@ def test_a_file_that_is_no_release_is_refused(tmp_path):
     (tmp_path / "x.npz").write_bytes(b"no")
     assert run(tmp_path / "x.npz", "--to", "r", "--out", tmp_path / "out").exit_code == 1
     assert run(tmp_path / "nowhere", "--to", "r", "--out", tmp_path / "out").exit_code == 1
-
-
-def test_a_key_needs_a_folder(survey, tmp_path):
-    file = survey / "dense" / "release.npz"
-    result = run(file, "--to", "r", "--out", tmp_path / "out", "--key", tmp_path / "key.pem")
-    assert result.exit_code == 2

@@ -97,13 +97,6 @@ _PANELS: dict[str, dict[str, Command]] = {
             "folders:card", "Print the card of a published folder, as it follows from the release."
         ),
         "export": Command("export:export", "Write a release for another program: R or SPSS."),
-        "sign": Command(
-            "signing:sign", "Sign the card of a folder, if all in it is as the release says."
-        ),
-        "keygen": Command(
-            "signing:keygen",
-            "Make a pair of keys for signatures: NAME.pem, to be kept secret, and NAME.pub.pem.",
-        ),
     },
     "To see it work": {
         "demo": Command(
