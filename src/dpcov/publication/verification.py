@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError, MissingExtraError, ReleaseFileError
-from dpcov.publication.card import CARD_VERSION, with_files
+from dpcov.publication.card import with_files
 from dpcov.publication.card_file import (
     CARD_FILE,
     parse_card,
@@ -128,12 +128,6 @@ def verify_folder(path: str | os.PathLike[str]) -> Verification:
     folder = Path(path)
     text = read_card_text(folder)
     stated = parse_card(text, folder)
-    if stated["version"] != CARD_VERSION:
-        raise FolderError(
-            f"The card has version {stated['version']}, of which not everything can be computed "
-            "again. Verify it with the version of dpcov that wrote it, or write the folder anew, "
-            "which is free: dpcov estimate FOLDER --out ANOTHER."
-        )
     problems = problems_of_text(text, stated)
     checked, damaged = _compare_files(folder, stated)
     problems += damaged

@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import os
-import re
 import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.limits import json_problem
-from dpcov.errors import (
-    CorruptFileError,
-    DpcovError,
-    FutureSchemaError,
-    ParameterError,
-    PastSchemaError,
-)
+from dpcov.errors import CorruptFileError, DpcovError, OtherSchemaError, ParameterError
 from dpcov.releases.layout import archive_parts, is_content, npy_parts
 from dpcov.writing import replacing_file
 
@@ -45,7 +38,6 @@ _MOST_HEADER = 1 << 25  # names of 40,000 columns with 800 letters each
 _MOST_ESCAPES, _DEEPEST = 1 << 23, 4  # json.dumps has one for each letter beyond ASCII
 _MOST_DIRECTORY = 1 << 17  # ours is below 1 kB; its end may hold a comment of 64 kB
 _STEP = 1 << 16
-_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}")
 # np.savez of numpy 2.0 and 2.1 took its option allow_pickle=False for an array of that name.
 _STRAY = "allow_pickle.npy"
 
@@ -94,7 +86,7 @@ def read_archive(path: str | PathLike[str], formats: Sequence[Format]) -> Any:
         problem = None
         try:
             return _read_members(file, {form.kind: form for form in formats})
-        except (FutureSchemaError, PastSchemaError):
+        except OtherSchemaError:
             raise
         except DpcovError as error:
             problem = str(error).rstrip(".")
@@ -159,7 +151,7 @@ def _read_members(file: IO[bytes], formats: Mapping[str, Format]) -> Any:
         if facts.pop("sha256") != _digest(facts, arrays):
             raise CorruptFileError("its contents were altered after it was written")
         value = form.rebuild(facts, arrays)
-        if facts["schema"] == form.schema and not _is_file_of(value, form, file, archive):
+        if not _is_file_of(value, form, file, archive):
             raise CorruptFileError("it is not the file that dpcov writes for what it holds")
     return value
 
@@ -253,23 +245,9 @@ def _format_of(facts: Any, formats: Mapping[str, Format]) -> Format:
     schema = facts.get("schema")
     if type(schema) is not int or schema < 1:
         raise CorruptFileError("it states no schema")
-    if schema > form.schema:
-        raise FutureSchemaError(
-            f"The file has schema {schema}; this version of dpcov reads up to {form.schema}. "
-            "Upgrade dpcov to read it."
-        )
-    if schema < form.schema:
-        raise PastSchemaError(
-            f"The file has schema {schema}, which this version of dpcov cannot read: it reads "
-            f"{form.schema}. {_writer(facts)} it: read it with that. numpy.load takes its numbers "
-            "out, but checks nothing. To release the table anew costs privacy again."
+    if schema != form.schema:
+        raise OtherSchemaError(
+            f"The file has schema {schema}, and this version of dpcov reads {form.schema} alone. "
+            "Read it with the version of dpcov that wrote it."
         )
     return form
-
-
-def _writer(facts: Facts) -> str:
-    """Say who wrote a file, if it says so in the form of a version: it may say anything."""
-    made = facts.get("provenance")
-    version = made.get("version") if isinstance(made, dict) else None
-    stated = isinstance(version, str) and _VERSION.fullmatch(version)
-    return f"dpcov {version} wrote" if stated else "Another version of dpcov wrote"
