@@ -52,7 +52,7 @@ $(LOWEST)/.ready: pyproject.toml src/dpcov/version.py .ci/lowest.py
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) .ci/lowest.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/$(SCRIPTS)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(LOWEST)/$(SCRIPTS)/python -m pip install --quiet --editable ".[all,anndata]" --group test \
+	$(LOWEST)/$(SCRIPTS)/python -m pip install --quiet --editable ".[all]" --group test --group anndata \
 		--constraint $(LOWEST)/lowest.txt
 	@touch $@
 

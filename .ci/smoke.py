@@ -75,13 +75,11 @@ def without(release: dpcov.Release) -> dict[str, Callable[[], object]]:
         "frames": lambda: release.estimate().to_frame(),
         "sklearn": lambda: dpcov.SparseCovariance(**PROMISE),
         "dask": lambda: dpcov.release(ROWS, **PROMISE, engine="dask"),
-        "anndata": lambda: dpcov.release(empty("cells.h5ad"), **PROMISE),
         "paper": lambda: dpcov.paper.reproduce("figures"),
         "plot": lambda: dpcov.plot.heatmap(release.estimate()),
         "ledger": lambda: dpcov.Ledger("postgresql://nobody@127.0.0.1:1/none").account(),
         "publication": lambda: dpcov.publication.write_page(release, release.estimate(), "p.html"),
         "server": lambda: collection_in_postgresql(),
-        "xlsx": lambda: dpcov.answers.export(release, "xlsx", "tables"),
     }
 
 
@@ -155,14 +153,6 @@ def dask() -> None:
     """Get the same numbers from Dask's workers."""
     by_dask = dpcov.release(ROWS, **PROMISE, engine="dask", seed=1)
     assert (by_dask.matrix == released().matrix).all()
-
-
-def anndata() -> None:
-    """Release a file of AnnData."""
-    from anndata import AnnData
-
-    AnnData(ROWS.astype(np.float32)).write_h5ad("cells.h5ad")
-    assert dpcov.release("cells.h5ad", **PROMISE, seed=1).n_rows == len(ROWS)
 
 
 def spark() -> None:
@@ -257,17 +247,10 @@ async def ask(app: Any, path: str) -> tuple[int, bytes]:
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent)
 
 
-def xlsx() -> None:
-    """Write a workbook."""
-    dpcov.answers.export(released(), "xlsx", "tables")
-    assert list(Path("tables").glob("*.xlsx"))
-
-
 def every() -> None:
     """Use all that the extra `all` brings."""
     for use in (files, frames, sklearn, dask, paper, plot, ledger, publication_of_all, server):
         use()
-    xlsx()
     command("release", str(csv_file()), "--epsilon", "1", "--delta", "1e-6", "--out", "survey")
     command("verify", "survey")
 
@@ -293,8 +276,8 @@ def publication_of_all() -> None:
 USES: dict[str, Callable[[], None]] = {
     each.__name__: each
     for each in (
-        core, cli, files, frames, sklearn, dask, anndata, spark, fast,
-        paper, plot, ledger, publication, server, xlsx,
+        core, cli, files, frames, sklearn, dask, spark, fast,
+        paper, plot, ledger, publication, server,
     )
 } | {"all": every}  # fmt: skip
 

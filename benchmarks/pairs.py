@@ -65,7 +65,7 @@ def _by_bits(signs: Signs) -> None:
     sums = Triangle.zeros(signs.shape[1], np.int32)
     with ThreadPoolExecutor(allowed_threads()) as pool:
         products = SignProducts(sums, pool)
-        products.add(signs, products.image(signs))
+        products.add(signs)
         products.finish()
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import replace
 from pathlib import Path
 
-from audits.mutation import page, reach, record
+from audits.mutation import reach, record
 from audits.mutation.listing import listed, modules
 from audits.mutation.mutants import Mutant, path_of
 from audits.mutation.trial import Trier, Verdict, load_before
@@ -28,8 +28,6 @@ _STAGES = ((5.0, 5), (6.0, 3))
 # Ends of ranges of what a caller states: nearly all that survive are as private as their neighbors,
 # and only tests of the room are asked.
 _EDGES = (3.0, 3)
-# Of one test in files that are named: what it may take, in seconds of CPU time.
-_SLOWEST = 60.0
 _EDGE = re.compile(r"\b(low|high|open_low|open_high)=")
 
 Stages = list[dict[str, float]]
@@ -147,16 +145,8 @@ def _ended(running: dict[Future[Verdict], Mutant]) -> Iterator[tuple[Mutant, Ver
 def main() -> int:
     """Try mutants out until all are done or the time is over, and say what survived."""
     given = _parser().parse_args()
-    if given.page:
-        record.write_tried()
-        page.write()
-        for name in record.gone(record.known_survivors()):
-            print(f"is known, and is no mutant any more: {name}")
-        return 0
     load_before()
     ends = time.monotonic() + 60 * given.minutes
-    if given.by:
-        return _try_by(given, ends)
     files = reach.test_files()
     measured = reach.measure(files, jobs=given.jobs)
     for _ in track(measured, "tests", total=len(files), console=Console(stderr=True)):
@@ -170,51 +160,24 @@ def main() -> int:
     return _noted(found, todo, killers)
 
 
-def _try_by(given: argparse.Namespace, ends: float) -> int:
-    """Try what is new, and survivors without a reason, with all tests of some files."""
-    files = [path.resolve() for path in given.by]
-    stages = [dict.fromkeys(reach.collected(files), _SLOWEST)]
-    known, before = record.known_survivors(), record.outcomes()
-    todo = [
-        mutant
-        for module in modules(given.modules)
-        for mutant in listed(module)
-        if mutant.key not in before
-        or (before[mutant.key] == "survived" and mutant.name not in known)
-    ]
-
-    def tried() -> Iterator[tuple[Mutant, Verdict]]:
-        trier = Trier(files)
-        for mutant in todo:
-            if time.monotonic() > ends:
-                return
-            yield mutant, trier.judge(mutant, stages, load=mutant.at_loading)
-
-    return _noted(tried(), todo, Killers())
-
-
 def _noted(
     found: Iterable[tuple[Mutant, Verdict]], todo: Sequence[Mutant], killers: Killers
 ) -> int:
     """Write down what became of each mutant, and say what survived."""
-    known, done, survived = record.known_survivors(), 0, 0
+    done = 0
     for mutant, verdict in track(found, "mutants", total=len(todo), console=Console(stderr=True)):
         record.note(mutant, verdict)
         killers.note(mutant.name, verdict)
         done += 1
-        if verdict.outcome == "survived" and mutant.name not in known:
-            survived += 1
-            print(f"survived, and is not known: {mutant.name}", flush=True)
-        if verdict.outcome != "survived" and mutant.name in known:
-            print(f"is known, and is noticed now: {mutant.name}", flush=True)
-    record.write_tried()
-    if done < len(todo):
-        return _over()
-    return 1 if survived else 0
+        if verdict.outcome == "survived":
+            print(f"survived: {mutant.name}", flush=True)
+    return 0 if done == len(todo) else _over()
 
 
 def _todo(given: argparse.Namespace) -> list[Mutant]:
-    before, todo = record.outcomes(), []
+    results = record.results()
+    before = {key: verdict.outcome for key, (_, verdict) in results.items()}
+    todo: list[Mutant] = []
     for module in modules(given.modules):
         mutants: Sequence[Mutant] = listed(module)
         if given.sample is not None and given.sample < len(mutants):
@@ -243,9 +206,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mixed", action="store_true", help="in random order, of all modules")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and the order")
     parser.add_argument("--again", action="store_true", help="try survivors again")
-    what = "try new ones, and survivors without a reason, by all tests of these files"
-    parser.add_argument("--by", nargs="+", type=Path, help=what)
-    parser.add_argument("--page", action="store_true", help="write the record and docs/mutation.md")
     return parser
 
 

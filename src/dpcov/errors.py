@@ -9,8 +9,7 @@
     │   └── MismatchError                          … because columns do not fit what is stated
     ├── ReleaseFileError       (ValueError)        a file that is not a release
     │   ├── CorruptFileError                       … truncated, altered, or of another kind
-    │   ├── FutureSchemaError                      … written by a newer version
-    │   └── PastSchemaError                        … written by a version that is too old
+    │   └── OtherSchemaError                       … in the format of another version
     ├── FolderError            (ValueError)        a folder to publish, not as it should be
     ├── CollectionPlanError    (ValueError)        a text that is not a collection plan
     ├── ReportError            (ValueError)        bytes that cannot be counted as a report
@@ -55,7 +54,6 @@ __all__ = [
     "FolderError",
     "ForeignReportError",
     "ForkedStreamError",
-    "FutureSchemaError",
     "InexactArithmeticError",
     "InputError",
     "LargeEpsilonWarning",
@@ -66,8 +64,8 @@ __all__ = [
     "MissingExtraError",
     "MissingValueError",
     "NothingDetectableWarning",
+    "OtherSchemaError",
     "ParameterError",
-    "PastSchemaError",
     "ReleaseFileError",
     "ReportError",
     "SaturationWarning",
@@ -123,12 +121,8 @@ class CorruptFileError(ReleaseFileError):
     """A file is truncated, altered, or not a release at all."""
 
 
-class FutureSchemaError(ReleaseFileError):
-    """A file was written with a schema that this version does not know."""
-
-
-class PastSchemaError(ReleaseFileError):
-    """A file was written with a schema that this version does not read any more."""
+class OtherSchemaError(ReleaseFileError):
+    """A file has the format of another version of dpcov: each version reads its own alone."""
 
 
 class FolderError(DpcovError, ValueError):

@@ -16,7 +16,6 @@ from answers.exported import (
 )
 from dpcov.answers.exports.asked import ask
 from dpcov.answers.exports.lavaan import write_lavaan
-from dpcov.answers.exports.metasem import write_metasem
 from dpcov.answers.exports.r_reader import write_r_reader
 from dpcov.errors import ParameterError
 from publication import releases
@@ -98,32 +97,9 @@ def test_a_category_is_compared_with_its_first_level():
     assert names == ["age", "sex_m", "sex_x", "income"]
 
 
-def test_metasem_has_errors_of_correlations_and_of_covariances(release):
-    files = write_metasem(ask(release, None))
-    names, errors = read_csv(files["acov.csv"])
-    assert names[:9] == [*(f"x{number} x1" for number in range(2, 10)), "x3 x2"]
-    assert np.linalg.eigvalsh(errors)[0] > 0
-    pairs = release.estimate().pairs()
-    np.testing.assert_allclose(np.sqrt(errors.diagonal()), pairs.standard_error, rtol=0.1)
-    names, errors = read_csv(files["acov_covariance.csv"])
-    assert (names[0], names[-1], len(names)) == ("x1 x1", "x9 x9", 45)
-    np.testing.assert_allclose(errors, release.entry_covariance().matrix(), rtol=1e-9, atol=1e-12)
-
-
-def test_metasem_says_that_it_was_not_run(release):
-    assert "was not run" in write_metasem(ask(release, None))["model.R"].decode()
-
-
-@pytest.mark.parametrize("columns", [["x0"], None])
-def test_metasem_refuses_one_column_and_too_many(columns):
-    with pytest.raises(ParameterError, match="40 columns at most"):
-        write_metasem(ask(wide(41), columns))
-
-
-@pytest.mark.parametrize("write", [write_lavaan, write_metasem])
-def test_pairs_are_refused_with_what_to_do(write):
-    with pytest.raises(ParameterError, match=r"no whole matrix.*'latex', 'xlsx' or 'r'"):
-        write(ask(releases.pairs(), None))
+def test_pairs_are_refused_with_what_to_do():
+    with pytest.raises(ParameterError, match=r"no whole matrix.*'r'"):
+        write_lavaan(ask(releases.pairs(), None))
 
 
 def test_the_reader_is_the_same_for_every_release(release):

@@ -300,27 +300,6 @@ def test_many_columns_warn_that_errors_are_too_small(tmp_path):
     assert "too small" in done.stderr
 
 
-def test_correlations_for_metasem_are_stacked_as_r_stacks_them(tmp_path):
-    dpcov.answers.export(three_factor_release(0), "metasem", tmp_path / "meta")
-    run_r(
-        """
-        read <- function(name) {
-          as.matrix(read.csv(file.path("meta", name), row.names = 1, check.names = FALSE))
-        }
-        for (diagonal in c(FALSE, TRUE)) {
-          whole <- read(if (diagonal) "covariance.csv" else "correlation.csv")
-          errors <- read(if (diagonal) "acov_covariance.csv" else "acov.csv")
-          lower <- lower.tri(whole, diag = diagonal)
-          names <- outer(rownames(whole), colnames(whole), paste)[lower]
-          stopifnot(identical(rownames(errors), names), identical(colnames(errors), names))
-          chol(whole); chol(errors)
-        }
-        parse("meta/model.R")
-        """,
-        tmp_path,
-    )
-
-
 @pytest.mark.parametrize("make", [odd_release, with_categories, releases.pairs, releases.dense])
 def test_the_reader_reads_what_was_published(make, tmp_path):
     release = make()

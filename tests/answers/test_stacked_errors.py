@@ -1,14 +1,11 @@
-"""The covariance of all entries, in the order of lavaan and metaSEM."""
+"""The covariance of all entries, in the order of lavaan."""
 
 import numpy as np
-import pytest
 
 import dpcov
 from answers.exported import three_factor_release, with_categories
 from dpcov.answers.exports.asked import ask
-from dpcov.answers.exports.pd_moments import moments_of
 from dpcov.answers.exports.stacked_errors import (
-    errors_of_correlations,
     errors_of_moments,
     lower_triangle,
 )
@@ -26,7 +23,7 @@ def drawn(seed):
 
 def gaussian(truth):
     """Return n times the covariance of the covariances of Gaussian rows, by its formula."""
-    rows, columns = lower_triangle(len(truth), diagonal=True)
+    rows, columns = lower_triangle(len(truth))
     first, second = truth[np.ix_(rows, rows)], truth[np.ix_(columns, columns)]
     crossed = truth[np.ix_(rows, columns)]
     return first * second + crossed * crossed.T
@@ -45,7 +42,7 @@ def test_it_holds_the_numbers_of_the_entry_covariance():
     release = with_categories()
     asked = ask(release, ["income", "sex", "age"])
     errors = release.entry_covariance(asked.names)
-    rows, columns = lower_triangle(4, diagonal=True)
+    rows, columns = lower_triangle(4)
     expected = [(asked.names[j], asked.names[i]) for i, j in zip(rows, columns, strict=True)]
     assert list(errors.pairs) == expected
     np.testing.assert_allclose(errors_of_moments(asked, means=False), errors.matrix(), rtol=1e-10)
@@ -68,14 +65,8 @@ def squared_distances(stack, errors_of):
 
 
 def moments_off(release):
-    rows, columns = lower_triangle(4, diagonal=True)
+    rows, columns = lower_triangle(4)
     return np.append(release.location, (release.matrix - TRUTH)[rows, columns])
-
-
-def correlations_off(release):
-    rows, columns = lower_triangle(4, diagonal=False)
-    moments = moments_of(ask(release, None))
-    return (moments.correlation - TRUTH)[rows, columns]
 
 
 # The mean of 60 chi-square values of 14 or 6 degrees, each over its degrees, is 1 with an sd of
@@ -89,25 +80,16 @@ def test_errors_of_moments_are_those_that_are_seen():
     assert 0.6 < far < 1.3
 
 
-def test_errors_of_correlations_are_those_that_are_seen():
-    far = squared_distances(
-        correlations_off,
-        lambda release: errors_of_correlations(ask(release, None), moments_of(ask(release, None))),
-    )
-    assert 0.6 < far < 1.4
-
-
 def test_errors_of_sampling_alone_would_be_too_small():
     sampling = gaussian(TRUTH) / N_ROWS
     far = squared_distances(lambda release: moments_off(release)[4:], lambda release: sampling)
     assert far > 2
 
 
-@pytest.mark.parametrize("diagonal", [True, False])
-def test_the_triangle_is_stacked_by_columns(diagonal):
+def test_the_triangle_is_stacked_by_columns():
     square = np.arange(16).reshape(4, 4)
-    rows, columns = lower_triangle(4, diagonal=diagonal)
-    expected = [square[i, j] for j in range(4) for i in range(j + (not diagonal), 4)]
+    rows, columns = lower_triangle(4)
+    expected = [square[i, j] for j in range(4) for i in range(j, 4)]
     assert square[rows, columns].tolist() == expected
 
 

@@ -131,14 +131,6 @@ def test_what_is_no_folder_is_refused(place, tmp_path):
     assert "cannot be read as a release" in refused("regress", tmp_path / "text.npz", FORMULA)
 
 
-def test_a_folder_that_is_not_signed_with_a_stated_key_answers_nothing(place, tmp_path):
-    run("keygen", tmp_path / "office.pem")
-    refused("regress", place / "one", FORMULA, "--key", tmp_path / "office.pub.pem")
-    alone = place / "one" / "release.npz"
-    said = refused("regress", alone, FORMULA, "--key", tmp_path / "office.pub.pem")
-    assert "needs the folder" in said
-
-
 def test_what_needs_all_second_moments_is_refused_for_pairs(place):
     said = refused("compare", place / ALONE, place / "pairs.npz")
     assert "all second moments" in said

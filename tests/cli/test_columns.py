@@ -49,23 +49,6 @@ def test_a_template_says_where_it_comes_from_and_comments_out_what_needs_a_decis
     assert "secret" not in typed.output + untyped
 
 
-def test_a_template_takes_facts_from_a_public_schema(folder):
-    fields = [
-        {"name": "age", "type": "integer", "constraints": {"minimum": 18}},
-        {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
-    ]
-    (folder / "schema.json").write_text(json.dumps({"fields": fields, "missingValues": ["-9"]}))
-    result = run("columns", folder / "s.csv", "--schema", folder / "schema.json")
-    assert "facts from a public schema" in result.stdout
-    assert '[columns."sex"]   # text\nlevels = ["f", "m"]\n' in result.stdout
-    assert "[defaults]\nmissing = [-9.0]\n" in result.stdout
-    fields[0]["name"] = "agge"
-    (folder / "schema.json").write_text(json.dumps({"fields": fields}))
-    refused = run("columns", folder / "s.csv", "--schema", folder / "schema.json")
-    assert refused.exit_code == 1
-    assert "'agge'" in refused.stderr
-
-
 GOOD = """
 [defaults]
 missing = [-9]

@@ -373,15 +373,6 @@ def test_a_card_is_printed_in_each_format(written):
     written_words = (folder / "card.md").read_text().partition("## Files")[0]
     assert run("card", folder).stdout.startswith(written_words)
     assert run("card", folder, "--format", "json").stdout == (folder / "card.json").read_text()
-    entry = run("card", folder, "--format", "opendp-registry")
-    assert json.loads(entry.stdout)["deployment"]["basic"]["name"] == "Survey"
-    assert "fill in by hand" in entry.stderr
-
-
-def test_a_simulation_gets_no_entry_of_the_registry(written):
-    result = run("card", written / "simulated", "--format", "opendp-registry")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "promises nothing" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["show", "verify", "card"])
@@ -453,7 +444,7 @@ def test_odds_that_a_forger_wrote_are_not_printed(written, tmp_path, command):
     assert "0.0512" not in result.stdout
 
 
-@pytest.mark.parametrize("form", ["markdown", "json", "opendp-registry"])
+@pytest.mark.parametrize("form", ["markdown", "json"])
 def test_sentences_of_another_version_are_not_printed(written, tmp_path, form):
     shutil.copytree(written / "dense", tmp_path / "out")
     card = forger.read(tmp_path / "out")
@@ -465,47 +456,6 @@ def test_sentences_of_another_version_are_not_printed(written, tmp_path, form):
     assert printed.exit_code == 0
     assert "Nobody can" not in printed.stdout
     assert "wrote its sentences" in run("verify", tmp_path / "out").stderr
-
-
-def test_keys_are_made_and_a_folder_is_signed(written, tmp_path):
-    shutil.copytree(written / "dense", tmp_path / "out")
-    key, public = tmp_path / "office.pem", tmp_path / "office.pub.pem"
-    assert run("keygen", key).exit_code == 0
-    assert "never overwritten" in run("keygen", key).stderr
-    stated = ("--key", key, "--signer", "Data office")
-    assert run("sign", tmp_path / "out", *stated).exit_code == 0
-    assert run("sign", tmp_path / "out", *stated).exit_code == 1
-    assert "someone who calls themself" in run("verify", tmp_path / "out").stdout
-    assert "the key that you stated" in run("verify", tmp_path / "out", "--key", public).stdout
-    shown = json.loads(run("show", tmp_path / "out", "--key", public, "--json").stdout)
-    assert shown["signature"]["expected"] is True
-
-
-@pytest.mark.parametrize("command", ["show", "verify", "card"])
-def test_an_unsigned_folder_fails_where_a_key_is_stated(written, tmp_path, command):
-    run("keygen", tmp_path / "office.pem", "-q")
-    result = run(command, written / "dense", "--key", tmp_path / "office.pub.pem")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "has no signature" in result.stderr
-
-
-def test_a_passphrase_comes_from_the_environment_and_is_never_printed(
-    written, tmp_path, monkeypatch
-):
-    shutil.copytree(written / "dense", tmp_path / "out")
-    key = tmp_path / "office.pem"
-    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "sesame4711")
-    assert run("keygen", key, "--encrypt").exit_code == 0
-    assert b"ENCRYPTED" in key.read_bytes()
-    stated = ("--key", key, "--signer", "Data office")
-    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "wrong4711")
-    refused = run("sign", tmp_path / "out", *stated)
-    assert refused.exit_code == 1
-    assert "4711" not in refused.output
-    monkeypatch.delenv("DPCOV_KEY_PASSPHRASE")
-    assert "needs its passphrase" in run("sign", tmp_path / "out", *stated).stderr
-    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "sesame4711")
-    assert run("sign", tmp_path / "out", *stated).exit_code == 0
 
 
 def test_a_hostile_name_cannot_steer_the_terminal(tmp_path):

@@ -38,9 +38,9 @@ def test_without_a_name_the_folder_is_called_after_its_source(survey, tmp_path, 
 
 
 def test_a_file_alone_is_enough(survey, tmp_path):
-    result = run(survey / "dense" / "release.npz", "--to", "latex", "--out", tmp_path / "paper")
+    result = run(survey / "dense" / "release.npz", "--to", "lavaan", "--out", tmp_path / "paper")
     assert result.exit_code == 0
-    assert "Cite as" not in (tmp_path / "paper" / "correlations.tex").read_text(encoding="utf-8")
+    assert "Cite as" not in (tmp_path / "paper" / "model.R").read_text(encoding="utf-8")
 
 
 def test_an_altered_folder_is_refused(tmp_path):
@@ -73,7 +73,7 @@ def test_an_unknown_column_is_refused(survey, tmp_path):
 
 
 def test_what_exists_is_replaced_only_with_force(survey, tmp_path):
-    arguments = (survey / "dense", "--to", "latex", "--out", tmp_path / "out")
+    arguments = (survey / "dense", "--to", "spss-matrix", "--out", tmp_path / "out")
     assert run(*arguments).exit_code == 0
     again = run(*arguments)
     assert again.exit_code == 1
@@ -82,7 +82,7 @@ def test_what_exists_is_replaced_only_with_force(survey, tmp_path):
 
 
 def test_nothing_is_written_into_what_is_read(survey):
-    result = run(survey / "dense", "--to", "latex", "--out", survey / "dense" / "out")
+    result = run(survey / "dense", "--to", "spss-matrix", "--out", survey / "dense" / "out")
     assert result.exit_code == 1
     assert "which is read" in result.stderr
 
@@ -91,16 +91,10 @@ def test_pairs_have_no_model(survey, tmp_path):
     result = run(survey / "pairs", "--to", "lavaan", "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert "no whole matrix" in result.stderr
-    assert run(survey / "pairs", "--to", "latex", "--out", tmp_path / "out").exit_code == 0
+    assert run(survey / "pairs", "--to", "r", "--out", tmp_path / "out").exit_code == 0
 
 
 def test_a_file_that_is_no_release_is_refused(tmp_path):
     (tmp_path / "x.npz").write_bytes(b"no")
     assert run(tmp_path / "x.npz", "--to", "r", "--out", tmp_path / "out").exit_code == 1
     assert run(tmp_path / "nowhere", "--to", "r", "--out", tmp_path / "out").exit_code == 1
-
-
-def test_a_key_needs_a_folder(survey, tmp_path):
-    file = survey / "dense" / "release.npz"
-    result = run(file, "--to", "r", "--out", tmp_path / "out", "--key", tmp_path / "key.pem")
-    assert result.exit_code == 2

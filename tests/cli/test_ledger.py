@@ -247,10 +247,6 @@ def test_a_reservation_is_given_back_by_its_owner(budget):
     assert "is no reservation" in result.stderr
 
 
-def test_a_schema_that_is_new_is_left_alone(budget):
-    assert "is new already" in invoke(["ledger", "migrate", budget]).stdout
-
-
 def test_accounts_need_a_ledger(table, tmp_path):
     result = invoke(["release", table, *SPEND, "--out", tmp_path / "x", "--account", "a"])
     assert result.exit_code == 2

@@ -437,26 +437,6 @@ def test_what_was_spent_and_could_not_be_published_is_said(place, monkeypatch):
     assert (free.exit_code, "noise" in free.stderr) == (1, False)
 
 
-@pytest.mark.parametrize("name", [".", "", "/", ".."])
-def test_a_key_without_a_name_is_refused_in_a_sentence(place, name):
-    result = run("keygen", name)
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-
-
-@pytest.mark.parametrize("words", ["caf\udce9", "x" * 2000])
-def test_a_passphrase_that_no_key_can_have_is_refused_in_a_sentence(place, monkeypatch, words):
-    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", "open")
-    assert run("keygen", "office.pem").exit_code == 0
-    monkeypatch.setenv("DPCOV_KEY_PASSPHRASE", words)
-    for asked in (
-        ("keygen", "new.pem"),
-        ("sign", "survey", "--key", "office.pem", "--signer", "Me"),
-    ):
-        result = run(*asked)
-        assert (result.exit_code, "The passphrase must" in result.stderr) == (1, True)
-    assert not (place / "new.pem").exists()
-
-
 def test_a_name_is_said_to_be_one(place):
     release = releases.dense()
     write_folder(release, release.estimate(), place / "sly", name="Promised: epsilon = 0.001.")

@@ -21,7 +21,7 @@ PAIRINGS = {"sensitive/tables/differences.py"}
 ROOMS = ("exact", "mechanisms", "sensitive", "local")
 RANDOM = {"random", "secrets", "urandom", "default_rng"}
 # A key for each stream; probes that check products and are forgotten.
-KEYS = {"exact/randomness.py", "exact/products.py", "exact/probes.py"}
+KEYS = {"exact/randomness.py", "exact/products.py"}
 
 
 def imports_sampler(tree):

@@ -1,4 +1,4 @@
-"""Claim P7: products are exact in every panel, and one that is not is caught."""
+"""Claim P7: products are exact, and a wrong one is caught in the first block of each shape."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,7 +26,7 @@ def add_blocks(blocks, floats=np.float64, integers=np.int64, most=10):
         sums = Triangle.zeros(blocks[0].shape[1], integers)
         engine = CheckedProducts(sums, floats, pool)
         for block in blocks:
-            engine.add(block.astype(floats), engine.image(block.astype(integers)))
+            engine.add(block.astype(floats))
     return sums
 
 
@@ -62,18 +62,41 @@ def test_one_wrong_entry_is_caught_wherever_it_is_stored(monkeypatch, floats, in
 
 
 @pytest.mark.claim("P7")
-def test_a_wrong_entry_is_caught_in_any_block(monkeypatch):
-    exact, calls = products._multiply, []
+@pytest.mark.parametrize("wrong", [5, 3])
+def test_a_wrong_entry_is_caught_in_the_first_block_of_each_shape(monkeypatch, wrong):
+    exact, hit = products._multiply, []
 
-    def off_in_the_last_block(columns, product):
+    def off_for_one_shape(columns, product):
         exact(columns, product)
-        calls.append(columns.shape[1])
-        product[0, 0] += calls.count(SIZE) == 3
+        if len(columns) == wrong:
+            hit.append(1)
+            product[0, 0] += 1
 
-    monkeypatch.setattr(products, "_multiply", off_in_the_last_block)
+    blocks = [whole_rows(SIZE), whole_rows(SIZE, 1), whole_rows(SIZE)[:3]]
+    monkeypatch.setattr(products, "_multiply", off_for_one_shape)
     with pytest.raises(InexactArithmeticError):
-        add_blocks([whole_rows(SIZE, seed) for seed in range(3)])
-    assert calls.count(SIZE) == 3
+        add_blocks(blocks)
+    assert len(hit) == 1
+
+
+@pytest.mark.claim("P7")
+def test_single_precision_is_caught(monkeypatch):
+    def single(columns, product):
+        short = columns.astype(np.float32)
+        product[:] = short[:, : len(product)].T @ short
+
+    monkeypatch.setattr(products, "_multiply", single)
+    with pytest.raises(InexactArithmeticError):
+        add_blocks([np.random.default_rng(0).integers(-(2**20), 2**20, size=(50, SIZE))])
+
+
+def test_a_shape_is_checked_once(monkeypatch):
+    images, image = [], CheckedProducts.image
+    monkeypatch.setattr(
+        CheckedProducts, "image", lambda self, rows: images.append(len(rows)) or image(self, rows)
+    )
+    add_blocks([whole_rows(SIZE, seed) for seed in range(4)] + [whole_rows(SIZE)[:2]] * 2)
+    assert images == [5, 2]
 
 
 @pytest.mark.claim("P7")
@@ -96,7 +119,7 @@ def test_without_threads_the_sums_of_many_slices_are_those_of_integers(monkeypat
     monkeypatch.setattr(products, "_CHUNK_BYTES", 1)  # 16 rows at a time
     block, sums = whole_rows(40), Triangle.zeros(40, np.int64)
     alone = CheckedProducts(sums, np.float64)
-    alone.add(block.astype(float), alone.image(block))
+    alone.add(block.astype(float))
     assert (sums.full() == block.T @ block).all()
 
 

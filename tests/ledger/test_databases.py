@@ -7,12 +7,11 @@ import pytest
 
 import dpcov
 from dpcov.errors import AlteredLedgerError, BudgetError, LedgerError
-from dpcov.ledger import schema
 from dpcov.ledger.database import find_database
 from dpcov.ledger.postgresql import Postgresql
 from ledger.ledgers import ONE, ROWS, WHO, kinds, new, tamper
 
-VERSION_1 = """
+WRITTEN = """
 CREATE TABLE dpcov_ledger (one INTEGER PRIMARY KEY CHECK (one = 1), schema INTEGER NOT NULL, \
 lines INTEGER NOT NULL, head TEXT NOT NULL);
 CREATE TABLE dpcov_lines (number INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL \
@@ -34,11 +33,11 @@ HASHES = (
 
 
 @pytest.fixture
-def first_version(tmp_path):
-    """Give a ledger as the first version wrote it. It may never change."""
+def written_once(tmp_path):
+    """Give a ledger that was written once. A change of the format needs another number."""
     path = tmp_path / "old.db"
     connection = sqlite3.connect(path)
-    connection.executescript(VERSION_1 % (*HASHES, HASHES[1]))
+    connection.executescript(WRITTEN % (*HASHES, HASHES[1]))
     connection.close()
     return path
 
@@ -134,50 +133,19 @@ def test_lines_cannot_be_changed_by_accident(address):
     assert ledger.verify()
 
 
-def test_another_schema_is_refused_until_it_is_migrated(address, monkeypatch):
-    ledger = new(address)
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(
-        schema, "MIGRATIONS", {1: ["CREATE TABLE dpcov_more (number INTEGER PRIMARY KEY)"]}
-    )
-    with pytest.raises(LedgerError, match="dpcov ledger migrate"):
-        kinds(ledger)
-    assert dpcov.Ledger.migrate(address) == (1, 2)
-    assert dpcov.Ledger.migrate(address) == (2, 2)
-    assert kinds(ledger) == ["ledger", "account"]
-
-
-def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
-    ledger = new(address)
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "VERSION", 3)
-        broken = {1: ["CREATE TABLE dpcov_more (number INTEGER)"], 2: ["CREATE NONSENSE"]}
-        patched.setattr(schema, "MIGRATIONS", broken)
-        with pytest.raises(LedgerError):
-            dpcov.Ledger.migrate(address)
-    assert kinds(ledger) == ["ledger", "account"]
-    assert dpcov.Ledger.migrate(address) == (1, 1)
-
-
-def test_a_newer_schema_is_not_touched(address):
+def test_another_schema_is_not_touched(address):
     ledger = new(address)
     with ledger.database.writing() as session:
         session.run("UPDATE dpcov_ledger SET schema = 7 WHERE one = 1")
-    for look in (lambda: kinds(ledger), lambda: dpcov.Ledger.migrate(address)):
-        with pytest.raises(LedgerError, match="newer"):
-            look()
+    with pytest.raises(LedgerError, match="schema 7"):
+        kinds(ledger)
 
 
-def test_the_first_version_is_read_and_charged(first_version):
-    assert dpcov.Ledger.migrate(first_version) == (1, schema.VERSION)
-    ledger = dpcov.Ledger(first_version)
+def test_a_ledger_of_this_format_is_read_and_charged(written_once):
+    ledger = dpcov.Ledger(written_once)
     dpcov.release(ROWS, **ONE, ledger=ledger)
     assert ledger.account("Panel 2026").spent == 1.0
     assert ledger.verify()
-
-
-def test_there_is_a_way_from_every_version_to_this_one():
-    assert set(schema.MIGRATIONS) == set(range(1, schema.VERSION))
 
 
 def test_an_address_is_shown_without_user_and_password():

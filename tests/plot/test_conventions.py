@@ -64,7 +64,7 @@ def test_without_matplotlib_the_error_names_the_extra():
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert result.stdout.strip() == "Plots need matplotlib: pip install 'dpcov[plot]'"
+    assert result.stdout.strip() == "Plots need matplotlib and networkx: pip install 'dpcov[plot]'"
 
 
 def test_an_unknown_plot_is_an_attribute_error():

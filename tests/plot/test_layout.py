@@ -2,11 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import shortest_path
 
 from dpcov.plot.layout import _name_box, lay_out
-from dpcov.plot.stress import spread
 
 
 def graph(edges):
@@ -26,25 +23,19 @@ def ring(size):
     return [(node, (node + 1) % size) for node in range(size)]
 
 
-def hops(edges):
-    size = np.max(edges) + 1
-    first, second = graph(edges)
-    return shortest_path(
-        csr_array((np.ones(len(first)), (first, second)), shape=(size, size)),
-        directed=False,
-        unweighted=True,
-    )
+def places_of(edges):
+    return lay_out(*graph(edges), [1] * (np.max(edges) + 1)).places
 
 
 @pytest.mark.parametrize("edges", [star(8), clique(12), ring(9), [*star(3), (1, 4), (4, 5)]])
 def test_no_two_nodes_fall_on_each_other(edges):
-    places = spread(hops(edges))
+    places = places_of(edges)
     apart = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(len(places))
     assert apart.min() > 0.3
 
 
 def test_a_path_is_drawn_flat_and_at_its_length():
-    places = spread(hops([(0, 1), (1, 2), (2, 3), (3, 4)]))
+    places = places_of([(0, 1), (1, 2), (2, 3), (3, 4)])
     assert np.ptp(places[:, 0]) == pytest.approx(4, abs=0.05)
     assert np.ptp(places[:, 1]) < 0.3
 

@@ -277,9 +277,10 @@ def test_a_card_that_is_none_is_refused(folder, text):
         verify_folder(folder)
 
 
-def test_a_card_of_a_newer_version_asks_for_an_upgrade(folder):
-    rewrite(folder / "card.json", version=CARD_VERSION + 1)
-    with pytest.raises(FolderError, match="Upgrade"):
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_card_of_another_version_is_refused(folder, step):
+    rewrite(folder / "card.json", version=CARD_VERSION + step)
+    with pytest.raises(FolderError, match="version of dpcov that wrote it"):
         verify_folder(folder)
 
 

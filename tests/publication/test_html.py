@@ -347,7 +347,7 @@ def test_without_its_packages_the_error_names_the_extra(package):
     )
     assert (
         result.stdout.strip()
-        == "Pages need jinja2 and matplotlib: pip install 'dpcov[publication]'"
+        == "Pages need jinja2, matplotlib and networkx: pip install 'dpcov[publication]'"
     )
 
 

@@ -12,8 +12,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import FolderError, LeftoverWarning
-from dpcov.publication import ownership, sign_folder, verify_folder, write_folder
-from dpcov.publication.keys import make_keys
+from dpcov.publication import ownership, verify_folder, write_folder
 from dpcov.publication.leftovers import check_not_hidden
 from dpcov.publication.ownership import is_whole
 from dpcov.publication.replacement import write_aside
@@ -145,11 +144,6 @@ def a_card_in_other_words(folder):
     return "card.json (changed)"
 
 
-def a_torn_signature(folder):
-    (folder / ".card.sig.json.0123456789abcdef").write_text("{")
-    return ".card.sig.json.0123456789abcdef (left by a signer that was stopped)"
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -165,7 +159,6 @@ def a_torn_signature(folder):
         a_forged_card,
         an_edited_card,
         a_card_in_other_words,
-        a_torn_signature,
     ],
 )
 def test_force_replaces_nothing_that_dpcov_did_not_write(folder, prepared, spoil):
@@ -503,39 +496,6 @@ def test_a_folder_that_is_hidden_is_found_by_its_name(tmp_path, prepared):
 def test_a_folder_that_is_being_written_is_said_to_be(tmp_path):
     with write_aside(tmp_path / "survey"), pytest.raises(FolderError, match="is being written"):
         check_not_hidden(tmp_path / "survey")
-
-
-@pytest.fixture
-def signed(folder, tmp_path):
-    make_keys(tmp_path / "office.pem")
-    sign_folder(folder, key=tmp_path / "office.pem", signer="Data office")
-    return folder
-
-
-def test_force_replaces_a_folder_that_was_signed(signed, prepared):
-    replace(signed, prepared)
-    assert which(signed) == "new"
-    assert sorted(PLAIN_FILES) == names_in(signed)
-
-
-def test_a_signature_that_was_changed_is_not_replaced(signed, prepared):
-    file = signed / "card.sig.json"
-    file.write_text(file.read_text().replace("Data office", "Somebody"))
-    before = contents(signed)
-    with pytest.raises(FolderError, match=r"card\.sig\.json \(changed\)"):
-        replace(signed, prepared)
-    assert contents(signed) == before
-
-
-def test_a_signed_folder_is_whole(signed):
-    assert is_whole(signed)
-
-
-def test_a_signature_that_a_killed_signer_left_aside_is_no_obstacle(signed, prepared):
-    shutil.copy(signed / "card.sig.json", signed / ".card.sig.json.0123456789abcdef")
-    assert is_whole(signed)
-    replace(signed, prepared)
-    assert which(signed) == "new"
 
 
 def test_a_file_that_comes_after_the_old_folder_was_judged_is_kept(folder, prepared, monkeypatch):

@@ -1,6 +1,5 @@
 """Means and deviations that limits have taken far from the table's are shown nowhere."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +9,6 @@ from matplotlib.figure import Figure
 
 import dpcov
 from dpcov import plot
-from dpcov.answers.exports.asked import ask
-from dpcov.answers.exports.correlation_table import CorrelationTable
-from dpcov.answers.exports.latex import write_latex
 from dpcov.postprocess.column_errors import mean_errors
 from dpcov.publication import make_card, write_folder
 from dpcov.publication.category_views import association_rows, gap_sentences, groups
@@ -220,19 +216,6 @@ def test_no_correlation_is_marked_where_all_tails_are_there(table, tmp_path):
     assert not made.estimate().pairs().limited.any()
     write_folder(made, made.estimate(), tmp_path / "out")
     assert tails.MARK not in (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
-
-
-def test_tables_for_papers_and_spreadsheets_leave_such_means_out(table):
-    made = released(table[NUMBERS], 1)
-    hidden = {NUMBERS[place] for place in withheld(made)}
-    assert "amount" in hidden
-    latex = write_latex(ask(made, NUMBERS))["correlations.tex"].decode()
-    lines = re.findall(r"^\d\. (\w+) & (.*?) & (.*?) &", latex, re.MULTILINE)
-    assert [name for name, *_ in lines] == NUMBERS
-    assert [name for name, mean, sd in lines if mean == sd == "—"] == sorted(hidden)
-    assert "No M and SD of" in latex
-    shown = CorrelationTable(ask(made, NUMBERS)).means
-    assert np.isnan(shown[0]).tolist() == [name in hidden for name in NUMBERS]
 
 
 def test_the_plot_of_means_draws_nothing_for_them(table):

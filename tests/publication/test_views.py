@@ -15,7 +15,6 @@ from dpcov.publication import (
     card,
     card_to_markdown,
     make_card,
-    registry_entry,
     tables,
     write_folder,
 )
@@ -61,15 +60,12 @@ def pictures(make):
 def views(make, said):
     estimate, _ = made(make)
     tables = tables_to_show(said, estimate, 0.1)
-    shown = {
+    return {
         "page": page._render(said, estimate, tables, pictures=pictures(make)),
         "card.md": card_to_markdown(said),
         "README.md": readme_to_markdown(said),
         "terminal": on_the_terminal(said, tables),
     }
-    if said["guarantee"]["holds"]:
-        shown["registry"] = str(registry_entry(said))
-    return shown
 
 
 def put(said, place, text):
@@ -83,18 +79,18 @@ def put(said, place, text):
     ("place", "where"),
     [
         ("guarantee.statement", {"page", "card.md", "README.md", "terminal"}),
-        ("guarantee.in_words", {"page", "card.md", "terminal", "registry"}),
+        ("guarantee.in_words", {"page", "card.md", "terminal"}),
         ("guarantee.attack.in_words", {"page", "card.md", "terminal"}),
         ("guarantee.can_learn", {"page", "card.md"}),
         ("guarantee.cannot_learn", {"page", "card.md"}),
         ("guarantee.privacy_unit.note", {"page", "card.md"}),
-        ("guarantee.not_protected", {"page", "card.md", "registry"}),
-        ("known_limits", {"page", "card.md", "registry"}),
+        ("guarantee.not_protected", {"page", "card.md"}),
+        ("known_limits", {"page", "card.md"}),
         ("released.in_words", {"page", "card.md"}),
-        ("mechanism.sampler", {"card.md", "registry"}),
+        ("mechanism.sampler", {"card.md"}),
         (
             "estimate.detectable_in_words",
-            {"page", "card.md", "README.md", "terminal", "registry"},
+            {"page", "card.md", "README.md", "terminal"},
         ),
         ("related.in_words", {"page", "card.md", "README.md", "terminal"}),
         ("data.in_words", {"page", "card.md", "README.md", "terminal"}),
@@ -117,7 +113,6 @@ def test_what_was_learned_is_told_in_the_words_of_the_card():
         "page",
         "card.md",
         "terminal",
-        "registry",
     }
 
 

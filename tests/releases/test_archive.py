@@ -1,3 +1,4 @@
+import hashlib
 import io
 import json
 import os
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.errors import CorruptFileError, FutureSchemaError, PastSchemaError
+from dpcov.errors import CorruptFileError, OtherSchemaError
 from dpcov.releases import archive
 from dpcov.releases.formats import MOMENTS
 
@@ -110,17 +111,40 @@ def test_a_truncated_file_is_refused(path, kept):
         dpcov.Release.load(path)
 
 
-def test_any_flipped_byte_is_noticed(path):
+def test_a_flipped_byte_is_noticed_or_changes_nothing(path, release):
     content = path.read_bytes()
+    unnoticed = 0
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
-        with pytest.raises((CorruptFileError, FutureSchemaError, PastSchemaError)):
-            dpcov.Release.load(path)
+        try:
+            assert dpcov.Release.load(path) == release
+            unnoticed += 1
+        except (CorruptFileError, OtherSchemaError):
+            pass
+    assert unnoticed < 50 * len(members(path))  # dates and the like
 
 
 def with_comment(path):
     with zipfile.ZipFile(path, "a") as file:
         file.comment = b"rows"
+
+
+def with_extra(path):
+    contents = members(path)
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in contents.items():
+            about = zipfile.ZipInfo(name)
+            about.extra = b"\x99\x99\x04\x00rows"
+            file.writestr(about, content)
+
+
+def with_a_gap(path):
+    contents = members(path)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("rows", "of somebody")
+        for name, content in contents.items():
+            file.writestr(name, content)
+        file.filelist.pop(0)  # the directory does not list it
 
 
 @pytest.mark.parametrize(
@@ -129,13 +153,11 @@ def with_comment(path):
         lambda path: path.write_bytes(b"#!/bin/sh\n" + path.read_bytes()),
         lambda path: path.write_bytes(path.read_bytes() + b"rows"),
         with_comment,
+        with_extra,
+        with_a_gap,
     ],
 )
-@pytest.mark.parametrize("by_numpy_2_0", [False, True])
-def test_a_file_holds_nothing_beside_its_release(path, spoil, by_numpy_2_0):
-    if by_numpy_2_0:
-        put(path, [("allow_pickle.npy", npy(np.asanyarray(False))), *members(path).items()])
-    dpcov.Release.load(path)
+def test_a_file_holds_nothing_beside_its_release(path, spoil):
     spoil(path)
     with pytest.raises(CorruptFileError):
         dpcov.Release.load(path)
@@ -183,28 +205,16 @@ def test_a_file_of_another_kind_is_refused(path, write):
         dpcov.Release.load(path)
 
 
-def test_a_schema_of_the_past_is_told_from_damage(path):
-    def as_it_was(facts, matrix):
-        facts.update(schema=1)
-        events = facts["provenance"].pop("events")
-        facts["provenance"]["steps"] = [
-            {"name": event["name"], "rho": 0.028, "kind": "gaussian"} for event in events
-        ]
-
-    rewrite(path, as_it_was)
-    with pytest.raises(PastSchemaError, match=r"schema 1, which this version .* cannot read"):
-        dpcov.Release.load(path)
-
-
 def test_events_are_stored_as_they_are_written_down(path, release):
     with np.load(path) as file:
         stored = json.loads(file["header"].tobytes())["provenance"]["events"]
     assert stored == [dpcov.privacy.event_to_dict(event) for event in release.events]
 
 
-def test_a_future_schema_asks_for_an_upgrade(path):
-    rewrite(path, lambda facts, matrix: facts.update(schema=MOMENTS.schema + 1))
-    with pytest.raises(FutureSchemaError, match="Upgrade dpcov"):
+@pytest.mark.parametrize("step", [-1, 1])
+def test_another_schema_is_refused_with_what_to_do(path, step):
+    rewrite(path, lambda facts, matrix: facts.update(schema=MOMENTS.schema + step))
+    with pytest.raises(OtherSchemaError, match="version of dpcov that wrote it"):
         dpcov.Release.load(path)
 
 
@@ -332,25 +342,42 @@ def test_a_file_has_the_members_of_its_format_in_their_order(path):
         assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_saving_does_not_ask_numpy_for_an_archive(monkeypatch, tmp_path, release):
-    monkeypatch.setattr(np, "savez", None)  # numpy 2.0 and 2.1 take its options for arrays
-    release.save(tmp_path / "s.npz")
-    assert dpcov.Release.load(tmp_path / "s.npz") == release
+def test_the_bytes_of_an_archive_are_those_of_every_machine(tmp_path):
+    arrays = {"matrix": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "none": np.empty(0)}
+    with (tmp_path / "x.npz").open("wb") as file:
+        archive._write_members(file, b'{"a": 1}', arrays)
+    digest = hashlib.sha256((tmp_path / "x.npz").read_bytes()).hexdigest()
+    assert digest == "327facb2e424985e04cbbfb0066eb0b1af347b544d44c600ce947e1273faf263"
 
 
-def test_a_file_that_numpy_2_0_spoiled_is_read(path, release):
-    put(path, [("allow_pickle.npy", npy(np.asanyarray(False))), *members(path).items()])
+def test_sizes_that_need_64_bits_are_read_back(path, release, monkeypatch):
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 200)
+    release.save(path)
     assert dpcov.Release.load(path) == release
+    path.write_bytes(path.read_bytes() + b"rows" * 200)
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
+
+
+def test_an_encrypted_member_is_refused(path):
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"matrix.npy") - 46 + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(CorruptFileError, match="encrypted"):
+        dpcov.Release.load(path)
+
+
+def test_what_a_header_says_beside_the_release_is_refused(path):
+    rewrite(path, lambda facts, matrix: facts.update(note="rows"))
+    with pytest.raises(CorruptFileError):
+        dpcov.Release.load(path)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("allow_pickle.npy", np.asanyarray(True)),
-        ("allow_pickle.npy", np.zeros(1, dtype=bool)),
-        ("allow_pickle.npy", np.asanyarray(0)),
-        ("allow_pickle", np.asanyarray(False)),
         ("note.npy", np.asanyarray(False)),
+        ("../note", np.asanyarray(0)),
     ],
 )
 def test_any_other_member_is_refused(path, name, value):
@@ -359,9 +386,9 @@ def test_any_other_member_is_refused(path, name, value):
         dpcov.Release.load(path)
 
 
-@pytest.mark.parametrize("name", ["header.npy", "matrix.npy", "allow_pickle.npy"])
+@pytest.mark.parametrize("name", ["header.npy", "matrix.npy"])
 def test_a_member_that_comes_twice_is_refused(path, name):
-    contents = {"allow_pickle.npy": npy(np.asanyarray(False))} | members(path)
+    contents = members(path)
     put(path, [*contents.items(), (name, contents[name])])
     with pytest.raises(CorruptFileError, match="something else"):
         dpcov.Release.load(path)

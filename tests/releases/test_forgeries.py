@@ -602,5 +602,5 @@ def test_variances_that_are_not_stated_are_refused(folder, tmp_path):
     facts, arrays = unseal(folder / "pairs.npz")
     arrays["variances"] = ROWS.var(axis=0)
     seal(tmp_path / "forged.npz", facts, arrays)
-    with pytest.raises(CorruptFileError, match="not the file that dpcov writes"):
+    with pytest.raises(CorruptFileError, match="more than a release"):
         dpcov.Release.load(tmp_path / "forged.npz")

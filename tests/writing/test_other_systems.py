@@ -10,7 +10,6 @@ import pytest
 import dpcov
 from dpcov.errors import LedgerError
 from dpcov.exact import threads
-from dpcov.publication.keys import make_keys
 
 WHO = {"population": "Panel 2026", "owner": "Data office", "epsilon": 3.0, "delta": 1e-6}
 
@@ -75,21 +74,6 @@ def test_a_folder_is_written_and_replaced_where_folders_cannot_be_opened(tmp_pat
         )
     assert dpcov.publication.verify_folder(tmp_path / "survey").holds
     assert [file.name for file in tmp_path.iterdir()] == ["survey"]
-
-
-def test_keys_are_written_byte_by_byte_where_text_has_other_line_ends(tmp_path, monkeypatch):
-    binary = 1 << 29
-    monkeypatch.setattr(os, "O_BINARY", binary, raising=False)
-    really, asked = os.open, []
-
-    def noting(path, flags, *rest, **more):
-        asked.append(flags)
-        return really(path, flags & ~binary, *rest, **more)
-
-    monkeypatch.setattr(os, "open", noting)
-    make_keys(tmp_path / "office.pem")
-    assert asked
-    assert all(flags & binary for flags in asked if flags & os.O_WRONLY)
 
 
 def test_cores_are_counted_where_nobody_knows_which_may_be_used(monkeypatch):

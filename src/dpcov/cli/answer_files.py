@@ -26,12 +26,12 @@ from dpcov.writing import check_apart, locate_target, sync_file, sync_folder
 __all__ = ["Answer", "Printed", "read_release"]
 
 
-def read_release(path: Path, keys: Sequence[Path], *, answer: str) -> Any:
+def read_release(path: Path, *, answer: str) -> Any:
     """Return the release of a folder that holds, or of a file, if it has an answer.
 
     A rehearsal answers as well, and that is said.
     """
-    release: AnyRelease = Release.load(_release_file(path, keys))
+    release: AnyRelease = Release.load(_release_file(path))
     if not hasattr(release, answer):
         raise ParameterError(
             f"{path} holds the strongest pairs, and this needs all second moments, which dpcov "
@@ -42,15 +42,13 @@ def read_release(path: Path, keys: Sequence[Path], *, answer: str) -> Any:
     return release
 
 
-def _release_file(path: Path, keys: Sequence[Path]) -> Path:
+def _release_file(path: Path) -> Path:
     check_not_hidden(path)
     if not path.is_dir():
         if not path.exists():
             raise FolderError(f"There is no folder {str(path)!r}.")
-        if keys:
-            raise ParameterError("A --key needs the folder: release.npz alone is not signed.")
         return path
-    found = verify_folder(path, keys=keys)
+    found = verify_folder(path)
     if found.card is None:
         raise FolderError(
             f"{path} is not as its card says: {printable(found.problems[0])}. dpcov verify lists "

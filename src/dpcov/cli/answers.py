@@ -13,7 +13,7 @@ import typer
 
 from dpcov.cli.answer_files import Answer, Printed, read_release
 from dpcov.cli.formulas import read_formula
-from dpcov.cli.options import About, AnswerOut, Confidence, Json, Keys, Source, Whom
+from dpcov.cli.options import About, AnswerOut, Confidence, Json, Source, Whom
 from dpcov.cli.terminal import guarded
 from dpcov.errors import ParameterError
 
@@ -50,7 +50,6 @@ def regress(
             show_default="the first",
         ),
     ] = None,
-    keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
 ) -> None:
@@ -61,7 +60,7 @@ def regress(
     Example: dpcov regress survey/ 'income ~ age + education + sex'
     """
     with guarded():
-        release = read_release(source, keys or [], answer="regress")
+        release = read_release(source, answer="regress")
         outcomes, predictors = read_formula(formula, release.design)
         fits = release.regress(
             outcomes, on=predictors, references=_references(references or []), **_stated(about)
@@ -89,7 +88,6 @@ def partial(
     columns: Chosen = None,
     about: About = None,
     confidence: Confidence = 0.95,
-    keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
 ) -> None:
@@ -98,7 +96,7 @@ def partial(
     Example: dpcov partial survey/ age income health
     """
     with guarded():
-        release = read_release(source, keys or [], answer="partial_correlations")
+        release = read_release(source, answer="partial_correlations")
         stated = _stated(about, confidence=confidence)
         found = release.partial_correlations(columns or None, **stated)
         answer = Answer(
@@ -121,7 +119,6 @@ def components(
     rotation: Rotation = None,
     about: About = None,
     confidence: Confidence = 0.95,
-    keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
 ) -> None:
@@ -130,7 +127,7 @@ def components(
     Example: dpcov components survey/ -n 3 --rotation varimax
     """
     with guarded():
-        release = read_release(source, keys or [], answer="components")
+        release = read_release(source, answer="components")
         stated = _stated(about, rotation=rotation, columns=columns or None)
         numbers = [] if number is None else [number]
         found = release.components(*numbers, **stated)
@@ -152,7 +149,6 @@ def factors(
     rotation: Rotation = None,
     about: About = None,
     confidence: Confidence = 0.95,
-    keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
 ) -> None:
@@ -161,7 +157,7 @@ def factors(
     Example: dpcov factors survey/ item1 item2 item3 item4 item5 -n 2
     """
     with guarded():
-        release = read_release(source, keys or [], answer="factors")
+        release = read_release(source, answer="factors")
         stated = _stated(about, rotation=rotation, columns=columns or None)
         found = release.factors(number, **stated)
         answer = Answer(
@@ -187,7 +183,6 @@ def reliability(
     ] = None,
     about: About = None,
     confidence: Confidence = 0.95,
-    keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
 ) -> None:
@@ -196,7 +191,7 @@ def reliability(
     Example: dpcov reliability survey/ item1 item2 item3 --reverse item3
     """
     with guarded():
-        release = read_release(source, keys or [], answer="reliability")
+        release = read_release(source, answer="reliability")
         stated = _stated(about, reverse=reverse, confidence=confidence)
         found = release.reliability(items, **stated)
         measures = ("alpha", "alpha_error", "omega", "omega_error")

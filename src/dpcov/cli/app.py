@@ -96,16 +96,7 @@ _PANELS: dict[str, dict[str, Command]] = {
         "card": Command(
             "folders:card", "Print the card of a published folder, as it follows from the release."
         ),
-        "export": Command(
-            "export:export", "Write a release for another program: R, SPSS, LaTeX or a spreadsheet."
-        ),
-        "sign": Command(
-            "signing:sign", "Sign the card of a folder, if all in it is as the release says."
-        ),
-        "keygen": Command(
-            "signing:keygen",
-            "Make a pair of keys for signatures: NAME.pem, to be kept secret, and NAME.pub.pem.",
-        ),
+        "export": Command("export:export", "Write a release for another program: R or SPSS."),
     },
     "To see it work": {
         "demo": Command(

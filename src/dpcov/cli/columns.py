@@ -30,13 +30,6 @@ def columns(
             "--check", help="Say whether this file of facts fits the table, and how it is read."
         ),
     ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            "--schema",
-            help="Take types and facts from a public Table Schema (JSON), written from knowledge.",
-        ),
-    ] = None,
     header: Annotated[
         bool,
         typer.Option(
@@ -58,55 +51,31 @@ def columns(
     """
     with guarded():
         form = csv_form(delimiter, decimal)
-        if check is not None and schema is not None:
-            raise typer.BadParameter("--schema is for a template, and --check for a file of facts.")
         if check is not None:
             _check(data, check, True if header else None, form, as_json)
         else:
-            _print_template(data, schema, True if header else None, form, as_json)
+            _print_template(data, True if header else None, form, as_json)
 
 
-def _print_template(
-    data: Path, schema: Path | None, header: bool | None, form: CsvForm, as_json: bool
-) -> None:
-    from dpcov.columns.table_schema import read_schema
+def _print_template(data: Path, header: bool | None, form: CsvForm, as_json: bool) -> None:
     from dpcov.columns.template import TemplateColumn, column_template, is_aside
-    from dpcov.errors import ParameterError
     from dpcov.sensitive.tables.description import describe_table
 
-    known = None if schema is None else read_schema(schema)
-    found = describe_table(data, header=header, csv=form)
-    kinds = {column.name: column.kind for column in found}
-    facts: dict[str, Any] = {}
-    if known is not None:
-        strange = [name for name in known.kinds if name not in kinds]
-        if strange:
-            raise ParameterError(f"The schema has columns that the table has not: {strange[0]!r}.")
-        facts = dict(known.facts)
-        kinds = {
-            name: known.kinds.get(name, kind) if kind == "unknown" else kind
-            for name, kind in kinds.items()
-        }
+    kinds = {column.name: column.kind for column in describe_table(data, header=header, csv=form)}
     if as_json:
         print_json([{"name": name, "kind": kind} for name, kind in kinds.items()])
         return
     listed = [
-        TemplateColumn(name, _NO_TYPES if kind == "unknown" else kind, facts.get(name, {}))
+        TemplateColumn(name, _NO_TYPES if kind == "unknown" else kind)
         for name, kind in kinds.items()
     ]
-    defaults = {"missing": list(known.missing)} if known is not None and known.missing else None
-    typer.echo(
-        column_template(listed, defaults=defaults, origin=_origin(kinds, known is not None)),
-        nl=False,
-    )
+    typer.echo(column_template(listed, origin=_origin(kinds)), nl=False)
     aside = [column.name for column in listed if is_aside(column)]
     if aside:
         tell(f"commented out, since there is something to decide: {', '.join(aside)}")
 
 
-def _origin(kinds: dict[str, str], has_schema: bool) -> str:
-    if has_schema:
-        return "Names are from the\n# header, facts from a public schema: no cell was read."
+def _origin(kinds: dict[str, str]) -> str:
     if "unknown" not in kinds.values():
         return "Names and types are\n# what the table declares: no cell was read."
     return (

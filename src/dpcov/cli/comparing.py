@@ -12,7 +12,7 @@ from dpcov.answers.comparison_text import tabulate
 from dpcov.answers.differences import Differences
 from dpcov.cli.answer_files import Answer, Printed, read_release
 from dpcov.cli.formulas import read_formula
-from dpcov.cli.options import About, AnswerOut, Confidence, Json, Keys, Source
+from dpcov.cli.options import About, AnswerOut, Confidence, Json, Source
 from dpcov.cli.terminal import guarded
 
 __all__ = ["compare"]
@@ -41,7 +41,6 @@ def compare(
     fdr: Annotated[
         float, typer.Option(help="Share of false changes among those listed, at most.")
     ] = 0.1,
-    keys: Keys = None,
     out: AnswerOut = None,
     as_json: Json = False,
 ) -> None:
@@ -53,9 +52,7 @@ def compare(
     Example: dpcov compare survey-2025/ survey-2026/
     """
     with guarded():
-        before, after = (
-            read_release(each, keys or [], answer="compare") for each in (first, second)
-        )
+        before, after = (read_release(each, answer="compare") for each in (first, second))
         options: dict[str, Any] = {} if about is None else {"about": about.value}
         found = before.compare(
             after, columns=columns or None, confidence=confidence, fdr=fdr, **options

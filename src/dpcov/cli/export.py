@@ -15,7 +15,7 @@ import typer
 import dpcov
 from dpcov.answers.exports.export import export as write
 from dpcov.answers.exports.registry import FORMATS
-from dpcov.cli.options import Json, Keys, Quiet
+from dpcov.cli.options import Json, Quiet
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import (
     FAILED,
@@ -61,11 +61,10 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an export that nobody changed since.")
     ] = False,
-    keys: Keys = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a release for another program: R, SPSS, LaTeX or a spreadsheet.
+    """Write a release for another program: R or SPSS.
 
     Example: dpcov export survey/ --to lavaan --columns age,income,sleep
     """
@@ -73,7 +72,7 @@ def export(
         place = Path(f"{source.absolute().name.removesuffix('.npz')}-{to.value}")
         folder = place if out is None else out
         check_apart(folder, [source])
-        release, citation = _load(source, keys or [])
+        release, citation = _load(source)
         chosen = None if columns is None else _names(columns)
         write(release, to.value, folder, columns=chosen, citation=citation, force=force)
         stoppable_until(lambda: True)
@@ -85,14 +84,12 @@ def export(
                 new_console().print(f"Written to {folder}: {', '.join(files)}")
 
 
-def _load(source: Path, keys: list[Path]) -> tuple[AnyRelease, str]:
+def _load(source: Path) -> tuple[AnyRelease, str]:
     """Return a release and how it is cited; of a folder, only if all in it holds."""
     if not source.is_dir():
-        if keys:
-            raise typer.BadParameter("A file has no card that could be signed: name its folder.")
         return dpcov.Release.load(source), ""
     check_not_hidden(source)
-    found = verify_folder(source, keys=keys)
+    found = verify_folder(source)
     if found.card is None:
         for problem in found.problems:
             tell(printable(problem))

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcov.cli.options import Folder, Json, Keys, Quiet
+from dpcov.cli.options import Folder, Json, Quiet
 from dpcov.cli.summary import findings, learned, promise
 from dpcov.cli.terminal import FAILED, guarded, new_console, print_json, printable, tell
 from dpcov.cli.together import say_together
@@ -22,7 +22,6 @@ from dpcov.publication.card import card_to_json
 from dpcov.publication.card_text import card_to_markdown
 from dpcov.publication.category_views import listed_for_machines
 from dpcov.publication.leftovers import check_not_hidden
-from dpcov.publication.registry import TO_FILL_IN, registry_entry
 from dpcov.publication.verification import Verification, verify_folder
 
 __all__ = ["card", "show", "verify"]
@@ -31,14 +30,12 @@ __all__ = ["card", "show", "verify"]
 class _Format(str, Enum):
     MARKDOWN = "markdown"
     JSON = "json"
-    REGISTRY = "opendp-registry"
 
 
 def show(
     folders: Annotated[
         list[Path], typer.Argument(help="A folder that dpcov release wrote.", show_default=False)
     ],
-    keys: Keys = None,
     together: Annotated[
         bool, typer.Option("--together", help="Say what several folders promise together.")
     ] = False,
@@ -56,19 +53,19 @@ def show(
     """
     if together:
         with guarded():
-            say_together(folders, keys or [], delta, as_json=as_json)
+            say_together(folders, delta, as_json=as_json)
         return
     if len(folders) > 1 or delta is not None:
         raise typer.BadParameter("Several folders, and a --delta, need --together.")
     (folder,) = folders
     with guarded():
         check_not_hidden(folder)
-        found = verify_folder(folder, keys=keys or ())
+        found = verify_folder(folder)
         if found.card is None:  # a promise that the release does not keep is not repeated
             _tell_problems(found)
         if as_json:
             shown = {"card": found.card, **_listed(found), "intact": found.holds}
-            _print_anyway(shown | {"signature": _signature(found)})
+            _print_anyway(shown)
         if found.card is None:
             raise typer.Exit(FAILED)
         if as_json:
@@ -77,19 +74,18 @@ def show(
         console.print(promise(found.card))
         console.print(learned(found.card))
         console.print(findings(found.card, found.tables))
-        console.print(_signed(found))
 
 
-def verify(folder: Folder, keys: Keys = None, as_json: Json = False, quiet: Quiet = False) -> None:
+def verify(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Check the files of a folder against its card, and all of the card against the release.
 
-    Exit code 0: all is as it was written; 1: it is not, or is not signed with a stated key.
+    Exit code 0: all is as it was written; 1: it is not.
 
-    Example: dpcov verify survey/ --key office.pub.pem
+    Example: dpcov verify survey/
     """
     with guarded():
         check_not_hidden(folder)
-        found = verify_folder(folder, keys=keys or ())
+        found = verify_folder(folder)
         for name in found.unlisted:
             tell(f"note: {name} is not in the card")
         for note in found.notes:
@@ -106,25 +102,21 @@ def verify(folder: Folder, keys: Keys = None, as_json: Json = False, quiet: Quie
 
 def card(
     folder: Folder,
-    form: Annotated[
-        _Format, typer.Option("--format", help="opendp-registry: a draft for OpenDP's registry.")
-    ] = _Format.MARKDOWN,
-    keys: Keys = None,
+    form: Annotated[_Format, typer.Option("--format", help="For readers or for machines.")] = (
+        _Format.MARKDOWN
+    ),
 ) -> None:
     """Print the card of a published folder, as it follows from the release.
 
-    Example: dpcov card survey/ --format opendp-registry
+    Example: dpcov card survey/ --format json
     """
     with guarded():
         check_not_hidden(folder)
-        found = verify_folder(folder, keys=keys or ())
+        found = verify_folder(folder)
         if found.card is None:
             _tell_problems(found)
             raise typer.Exit(FAILED)
         typer.echo(_written(found.card, form), nl=False)
-        tell(f"note: {_signed(found)}")
-        if form is _Format.REGISTRY:
-            tell(f"fill in by hand: {', '.join(TO_FILL_IN)}")
 
 
 def _listed(found: Verification) -> dict[str, Any]:
@@ -135,7 +127,7 @@ def _listed(found: Verification) -> dict[str, Any]:
 def _written(stated: dict[str, Any], form: _Format) -> str:
     if form is _Format.MARKDOWN:
         return card_to_markdown(stated)
-    return card_to_json(stated if form is _Format.JSON else registry_entry(stated))
+    return card_to_json(stated)
 
 
 def _say_what_was_compared(found: Verification) -> None:
@@ -149,7 +141,6 @@ def _say_what_was_compared(found: Verification) -> None:
     pictures = ["the pictures of page.html"] if "page.html" in found.recomputed else []
     console.print(f"Compared by digest alone: {', '.join([*alone, *pictures])}.")
     console.print(f"sha256 of card.json: {found.card_sha256}")
-    console.print(_signed(found))
 
 
 def _print_anyway(said: dict[str, Any]) -> None:
@@ -159,20 +150,10 @@ def _print_anyway(said: dict[str, Any]) -> None:
         sys.stdout.flush()
 
 
-def _signed(found: Verification) -> str:
-    if found.signature is None:
-        return "There is no signature: nothing proves who made it."
-    return found.signature.in_words
-
-
-def _signature(found: Verification) -> dict[str, Any] | None:
-    return None if found.signature is None else vars(found.signature)
-
-
 def _for_machines(found: Verification) -> dict[str, Any]:
     names = ("checked", "recomputed", "problems", "notes", "unlisted", "card_sha256")
     said = {name: getattr(found, name) for name in names}
-    return {"holds": found.holds} | said | {"signature": _signature(found)}
+    return {"holds": found.holds} | said
 
 
 def _tell_problems(found: Verification) -> None:

@@ -299,15 +299,3 @@ def give_back(
         opened = dpcov.Ledger.open(address)
         opened.give_back(line, by=owner, reason=reason)
         show_ledger(new_console(), opened, None)
-
-
-@ledger.command()
-def migrate(address: Address) -> None:
-    """Bring the database of a ledger to the schema of this version.
-
-    Example: dpcov ledger migrate budget.db
-    """
-    with guarded():
-        before, after = dpcov.Ledger.migrate(address)
-        done = "is new already" if before == after else f"was {before}"
-        new_console().print(f"The schema is {after}; it {done}.")

@@ -32,7 +32,6 @@ __all__ = [
     "Force",
     "Header",
     "Json",
-    "Keys",
     "LedgerAccounts",
     "LedgerAddress",
     "LedgerDataSet",
@@ -123,8 +122,7 @@ _ACCOUNT = "Which account is charged"
 Table = Annotated[
     Path,
     typer.Argument(
-        help="A .csv, .csv.gz, .parquet, .npy or (trusted) .h5ad file, or a folder of Parquet "
-        "files.",
+        help="A .csv, .csv.gz, .parquet, .npy file, or a folder of Parquet files.",
         show_default=False,
     ),
 ]
@@ -338,14 +336,6 @@ Force = Annotated[
 ]
 Fdr = Annotated[float, typer.Option(help="Share of false pairs among those listed, at most.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Keys = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--key",
-        help="A public key. The card must be signed with it, or with another that is stated.",
-        show_default=False,
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings.")]
 Name = Annotated[str, typer.Option(help="What it is called. Published.", rich_help_panel=_IDENTITY)]
 Curator = Annotated[

@@ -24,11 +24,9 @@ from dpcov.releases import AnyRelease, Release
 __all__ = ["say_together"]
 
 
-def say_together(
-    folders: Sequence[Path], keys: Sequence[Path], delta: float | None, *, as_json: bool
-) -> None:
+def say_together(folders: Sequence[Path], delta: float | None, *, as_json: bool) -> None:
     """Print what the releases of several folders promise together."""
-    releases = _releases(folders, keys)
+    releases = _releases(folders)
     deltas = [_delta_of(release) for release in releases]
     stated = sum(deltas) if delta is None else delta
     whole = privacy.compose(*releases, delta=stated or None)
@@ -56,12 +54,12 @@ def say_together(
     )
 
 
-def _releases(folders: Sequence[Path], keys: Sequence[Path]) -> list[AnyRelease]:
+def _releases(folders: Sequence[Path]) -> list[AnyRelease]:
     """Return the releases of folders that hold, each of them once."""
     found: dict[str, AnyRelease] = {}
     for folder in folders:
         check_not_hidden(folder)
-        verified = verify_folder(folder, keys=keys)
+        verified = verify_folder(folder)
         if verified.card is None:
             raise FolderError(f"{folder} is not as its card says: {verified.problems[0]}.")
         digest = sha256_of(folder / RELEASE_FILE)

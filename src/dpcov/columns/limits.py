@@ -1,8 +1,8 @@
 """How large and how deep a text may be before a parser sees it.
 
-Owns the scan of TOML and JSON that others wrote. Parsers keep a level of memory, or of their
-own stack, for each level of nesting: a dotted key of 400 kB takes tomllib 24 GB. The scan
-looks at brackets and points outside strings, in time that is linear in the text.
+Owns the scan of JSON that strangers wrote: cards, plans and headers of releases. Parsers keep a
+level of their own stack for each level of nesting, and short lists take 30 times their length. The
+scan looks at brackets outside strings, in time that is linear in the text.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import re
 
 import numpy as np
 
-__all__ = ["MOST_BYTES", "json_problem", "toml_problem"]
+__all__ = ["MOST_BYTES", "json_problem"]
 
 MOST_BYTES = 16 << 20
 """Enough for 50,000 columns with four facts and a note each."""
 
 _MOST_MARKS = 600_000  # of each: 50,000 columns with four facts have 500,000 quotation marks
 _MARKS = '[{,=:\\"'
-_MOST_DOTS, _LONGEST_WORD = 3, 1000
+_LONGEST_WORD = 1000
 
 # A string that is not closed ends with its line: the parser refuses it, and the scan goes on.
 # Only escapes repeat a group, and their number is limited: `re` keeps 125 bytes for each turn.
 _JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_TOML_STRING = re.compile(r"""("{3}|'{3})|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""")
 
 
 def json_problem(text: str, *, most_deep: int, most_escapes: int = _MOST_MARKS) -> str:
@@ -38,31 +37,6 @@ def json_problem(text: str, *, most_deep: int, most_escapes: int = _MOST_MARKS) 
     """
     problem = _size_problem(text, most_escapes)
     return problem or _bare_problem(_JSON_STRING.sub("", text), most_deep)
-
-
-def toml_problem(text: str, *, most_deep: int) -> str:
-    """Return why a TOML text is not parsed, or nothing.
-
-    Examples
-    --------
-    >>> toml_problem('[columns."a.b.c.d.e"]', most_deep=2)
-    ''
-    >>> toml_problem("a.b.c.d.e = 1", most_deep=2)
-    'It has a key of more than 4 parts; a name with points must be in quotes.'
-    """
-    if problem := _size_problem(text):
-        return problem
-    if any(found[1] for found in _TOML_STRING.finditer(text)):
-        return "It has a string of several lines (three quotation marks), which no fact needs."
-    bare = _TOML_STRING.sub("", text)
-    # What is left of a key of many parts: its points, one after the other.
-    points = re.sub(r"[^.=,{}\[\]\n]+", "", bare)
-    if "." * (_MOST_DOTS + 1) in points:
-        return (
-            f"It has a key of more than {_MOST_DOTS + 1} parts; a name with points must be in "
-            "quotes."
-        )
-    return _bare_problem(bare, most_deep)
 
 
 def _size_problem(text: str, most_escapes: int = _MOST_MARKS) -> str:

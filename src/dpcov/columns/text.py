@@ -1,6 +1,6 @@
 """Files of public facts: TOML or JSON.
 
-Owns how they are read: bounded in size and depth before they are parsed.
+They are written by whoever releases a table. Their size is bounded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.columns.facts import Columns
-from dpcov.columns.limits import MOST_BYTES, json_problem, toml_problem
+from dpcov.columns.limits import MOST_BYTES
 from dpcov.errors import ParameterError
 
 if sys.version_info >= (3, 11):
@@ -22,7 +22,6 @@ else:
 
 __all__ = ["parse_file", "read_columns", "read_facts"]
 
-_DEEPEST = 4  # columns, one of them, its facts, the list of its levels
 _LONGEST_REASON = 200
 
 
@@ -57,9 +56,9 @@ def read_facts(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     return content.get("columns", {"*": {}}), defaults
 
 
-def parse_file(file: Path, *, most_deep: int = _DEEPEST) -> Any:
+def parse_file(file: Path) -> Any:
     """Return what a TOML or JSON file holds."""
-    return _parse(_read_text(file), file.suffix.lower(), file.name, most_deep)
+    return _parse(_read_text(file), file.suffix.lower(), file.name)
 
 
 def _read_text(file: Path) -> str:
@@ -81,11 +80,7 @@ def _read_text(file: Path) -> str:
     return text
 
 
-def _parse(text: str, kind: str, name: str, most_deep: int) -> Any:
-    scan = toml_problem if kind == ".toml" else json_problem
-    problem = scan(text, most_deep=most_deep)
-    if problem:
-        raise ParameterError(f"{name} cannot be read as a file of columns. {problem}")
+def _parse(text: str, kind: str, name: str) -> Any:
     try:
         if kind == ".toml":
             return tomllib.loads(text)

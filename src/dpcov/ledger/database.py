@@ -15,7 +15,7 @@ from dpcov.errors import AlteredLedgerError, LedgerError
 from dpcov.ledger import schema
 from dpcov.ledger.chain import Line, check_chain
 
-__all__ = ["Database", "Session", "find_database", "migrate"]
+__all__ = ["Database", "Session", "find_database"]
 
 
 class Database(Protocol):
@@ -59,10 +59,10 @@ class Session:
 
     def lines(self) -> list[Line]:
         """Return all lines, checked."""
-        if self.schema() != schema.VERSION:
+        if (found := self.schema()) != schema.VERSION:
             raise LedgerError(
-                "The ledger was made by another version of dpcov. A newer one reads it, or "
-                "dpcov ledger migrate makes it new."
+                f"The ledger has schema {found}, and this version of dpcov reads "
+                f"{schema.VERSION} alone. Use the version of dpcov that made it."
             )
         count, head = self.run("SELECT lines, head FROM dpcov_ledger WHERE one = 1").fetchone()
         found = self.run("SELECT number, text, hash FROM dpcov_lines ORDER BY number").fetchall()
@@ -98,25 +98,6 @@ class Session:
             "INSERT INTO dpcov_ledger (one, schema, lines, head) VALUES (1, ?, 0, '')",
             schema.VERSION,
         )
-
-
-def migrate(database: Database) -> tuple[int, int]:
-    """Bring a ledger to this version's schema, in one transaction; return from which to which."""
-    with database.writing() as session:
-        found = session.schema()
-        if found > schema.VERSION:
-            raise LedgerError(
-                f"The ledger has schema {found}, and this version of dpcov knows "
-                f"{schema.VERSION}. Use a newer one."
-            )
-        for version in range(found, schema.VERSION):
-            if version not in schema.MIGRATIONS:
-                raise LedgerError(f"There is no way from schema {version} of a ledger to the next.")
-            for statement in schema.MIGRATIONS[version]:
-                session.run(statement)
-            session.run("UPDATE dpcov_ledger SET schema = ? WHERE one = 1", version + 1)
-        session.lines()
-    return found, schema.VERSION
 
 
 def find_database(address: str | os.PathLike[str]) -> Database:

@@ -15,7 +15,7 @@ from typing import Any
 from dpcov.errors import BudgetError, LedgerError, ParameterError
 from dpcov.ledger.account import Account, Limit, Terms, check_words
 from dpcov.ledger.book import FORMAT, LINES_VERSION, Book
-from dpcov.ledger.database import Database, find_database, migrate
+from dpcov.ledger.database import Database, find_database
 from dpcov.ledger.numbers import event_from_text, event_to_text
 from dpcov.ledger.pages import Pages, begun, kept_file
 from dpcov.ledger.receipt import Receipt, receipt_of
@@ -338,22 +338,6 @@ class Ledger:
                 if reservation.sha256 is not None:
                     kept_file(pages, reservation.sha256)
             return pages.lines[-1].hash
-
-    @staticmethod
-    def migrate(address: str | os.PathLike[str]) -> tuple[int, int]:
-        """Bring a database to this version's schema, in one transaction.
-
-        Parameters
-        ----------
-        address : path or str
-            As for `Ledger`.
-
-        Returns
-        -------
-        tuple of int
-            From which schema to which.
-        """
-        return migrate(find_database(address))
 
     @contextmanager
     def writing(self) -> Iterator[Pages]:

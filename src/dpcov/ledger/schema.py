@@ -1,14 +1,13 @@
-"""The schema: tables of a ledger, its versions, and the way from one to the next.
+"""The schema: tables of a ledger.
 
-Owns the statements. Lines are never rewritten: a newer schema may store more beside them. Both
-databases understand these statements; what one alone understands stands with it.
+Owns the statements. Both databases understand them; what one alone understands stands with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["MIGRATIONS", "TABLES", "VERSION"]
+__all__ = ["TABLES", "VERSION"]
 
 VERSION = 1
 """The schema that this version of dpcov writes."""
@@ -21,6 +20,3 @@ TABLES: Sequence[str] = (
     "CREATE TABLE dpcov_releases (sha256 TEXT PRIMARY KEY, file {bytes} NOT NULL)",
 )
 """The tables of a new ledger. ``{bytes}`` is the database's type of bytes."""
-
-MIGRATIONS: dict[int, Sequence[str]] = {}
-"""For each schema before this one, the statements that make it the next."""

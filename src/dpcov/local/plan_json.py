@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["canonical_form", "plan_from_json", "plan_id", "plan_to_json"]
 
 _FORMAT, _VERSION = "dpcov collection plan", 2
-_FIRST_FORMAT = "dpcov local plan"  # what version 1 called itself
 _DEEPEST = 6  # a plan, its study, the questions, one of them, its choices, one of them
 _KEYS = {
     "columns",
@@ -158,21 +157,15 @@ def _parse(text: object) -> dict[str, Any]:
         facts = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
     except (ValueError, RecursionError):
         facts = None
-    if isinstance(facts, dict) and facts.get("format") == _FIRST_FORMAT:
-        raise CollectionPlanError(
-            f"The plan has version 1; this version of dpcov reads {_VERSION}, with other ids. "
-            "Finish a study that began with it with the version of dpcov that wrote it; for a new "
-            "study, state it anew: dpcov local plan."
-        )
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
         raise CollectionPlanError("The text is not a collection plan.")
     version = facts.get("version")
-    if type(version) is int and version > _VERSION:
+    if type(version) is int and version != _VERSION:
         raise CollectionPlanError(
-            f"The plan has version {version}; this version of dpcov reads up to {_VERSION}. "
-            "Upgrade dpcov to read it."
+            f"The plan has version {version}, and this version of dpcov reads {_VERSION} alone. "
+            "Read it with the version of dpcov that wrote it."
         )
-    if type(version) is not int or version != _VERSION or set(facts) - _OPTIONAL != _KEYS:
+    if type(version) is not int or set(facts) - _OPTIONAL != _KEYS:
         raise CollectionPlanError("The plan has missing or unknown parts.")
     return facts
 

@@ -35,7 +35,6 @@ __all__ = ["Study"]
 _KEYS = {"title", "about", "contact", "minimum", "count_is_public", "questions"}
 _MOST_QUESTIONS = 2000
 _LONGEST_ABOUT = 50_000
-_DEEPEST = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +175,7 @@ class Study:
         file = Path(path)
         if file.suffix.lower() not in (".toml", ".json"):
             raise ParameterError(f"{file.name} must be a .toml or .json file of a study.")
-        facts = parse_file(file, most_deep=_DEEPEST)
+        facts = parse_file(file)
         if not isinstance(facts, dict) or not {"title", "questions"} <= facts.keys() <= _KEYS:
             raise ParameterError(
                 f"{file.name} must have a title and [[questions]]; beside them it may have "

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.exact.probes import FloatProbe
 from dpcov.exact.products import CheckedProducts
 from dpcov.exact.triangle import Triangle
 from dpcov.local.expansion import (
@@ -30,7 +29,6 @@ _BLOCK_ENTRIES, _MAX_BLOCK_ENTRIES = 1 << 19, 1 << 24
 _PART_ENTRIES = 1 << 17  # 1 MB of words: fit for the cache, worth the calls
 
 Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def add_up(payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> Integers:
@@ -62,27 +60,15 @@ def _add_up_cap(seeds: npt.NDArray[np.uint8], size: int) -> Integers:
     """
     triangle = Triangle.zeros(size, np.int64)
     at_a_time = seeds_at_a_time(size)
-    starts = [start for start, _ in triangle.panels()]
-    longest = size * MAX_INTEGER**2
-    probe = FloatProbe(starts, size, squared_norm=longest, n_rows=at_a_time)
-    products = CheckedProducts(triangle, np.float64, probe=probe.integers)
+    products = CheckedProducts(triangle, np.float64)
+    step = max(1, _PART_ENTRIES // size)
     room = np.empty((min(at_a_time, len(seeds)), size))
     for block in _blocks(seeds, at_a_time):
         whole = room[: len(block)]
-        products.add(whole, _expand(block, whole, probe))
+        for start in range(0, len(block), step):
+            whole[start : start + step] = expand_integers(block[start : start + step], size)
+        products.add(whole)
     return triangle.full().astype(np.int64, copy=False)
-
-
-def _expand(seeds: npt.NDArray[np.uint8], whole: Floats, probe: FloatProbe) -> Integers:
-    """Write the vectors of seeds as floats for BLAS, and return their image for its check."""
-    size = whole.shape[1]
-    image, start = np.zeros(size, dtype=np.int64), 0
-    for part in _blocks(seeds, _PART_ENTRIES // size):
-        floats = whole[start : start + len(part)]
-        floats[:] = expand_integers(part, size)
-        image += probe.image(floats)
-        start += len(part)
-    return image
 
 
 def _add_up_gaussian(payloads: npt.NDArray[np.uint8], plan: CollectionPlan) -> Integers:

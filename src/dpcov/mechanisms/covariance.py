@@ -56,10 +56,10 @@ def release(
         One row for each person, or several with `privacy_unit`; any real, integer or boolean
         type. numpy, scipy.sparse, pandas, polars (also lazy), pyarrow tables and data sets, Dask
         arrays and data frames, Spark, AnnData, anything with ``__arrow_c_stream__`` such as a
-        DuckDB relation, or the path of a ``.csv``, ``.parquet``, ``.npy`` or ``.h5ad`` file or
-        of a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
-        header, or `header=False`, and numbers in all columns that are used. An ``.h5ad`` file
-        must be one that you trust: HDF5 can hang on a damaged one. Not modified, not kept.
+        DuckDB relation, or the path of a ``.csv``, ``.parquet`` or ``.npy`` file or of
+        a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
+        header, or `header=False`, and numbers in all columns that are used. Not modified,
+        not kept.
         Of a stream that can be read only once, such as a reader or a DuckDB relation, the
         columns that are used are written to a temporary file without a name, in ``TMPDIR`` or
         the system's temporary folder, which is gone with the call or the process. With

@@ -17,5 +17,7 @@ from dpcov.extras import naming_extra
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __getattr__ = naming_extra(
-    _load, {"matplotlib"}, "Plots need matplotlib: pip install 'dpcov[plot]'"
+    _load,
+    {"matplotlib", "networkx"},
+    "Plots need matplotlib and networkx: pip install 'dpcov[plot]'",
 )

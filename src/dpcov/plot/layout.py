@@ -1,18 +1,19 @@
 """A small graph on paper: the places of its nodes and of their names.
 
-Owns the room that names take. Each connected component is laid out by itself, its names go
-where they cover least, and the components are packed in rows.
+Owns the room that names take. networkx places the nodes of each connected component (Kamada and
+Kawai 1989: distances on paper are those along edges), names go where they cover least, and the
+components are packed in rows. Nothing is random: the same graph gives the same drawing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
-
-from dpcov.plot.stress import spread
 
 __all__ = ["LETTER", "LINE", "Layout", "lay_out"]
 
@@ -60,16 +61,13 @@ def lay_out(first: Places, second: Places, lengths: Sequence[int]) -> Layout:
     >>> round(float(np.linalg.norm(path.places[2] - path.places[0])), 1)
     2.0
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components, shortest_path
-
     size = len(lengths)
-    edges = coo_array((np.ones(len(first)), (first, second)), shape=(size, size)).tocsr()
-    n_parts, part_of = connected_components(edges, directed=False)
-    distance = shortest_path(edges, directed=False, unweighted=True)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(size))
+    graph.add_edges_from(zip(first.tolist(), second.tolist(), strict=True))
     widths = LETTER * np.asarray(lengths)
-    members = [np.flatnonzero(part_of == part) for part in range(n_parts)]
-    drawn = [spread(distance[np.ix_(nodes, nodes)]) for nodes in members]
+    members = [np.array(sorted(part)) for part in nx.connected_components(graph)]
+    drawn = [_spread(graph.subgraph(nodes.tolist()), nodes) for nodes in members]
     sides: list[Side] = [(0, 1)] * size
     boxes = []
     for nodes, part in zip(members, drawn, strict=True):
@@ -84,6 +82,19 @@ def lay_out(first: Places, second: Places, lengths: Sequence[int]) -> Layout:
     for nodes, part, (low, _), move in zip(members, drawn, boxes, moves, strict=True):
         places[nodes] = part - low + move
     return Layout(places, tuple(sides), np.zeros(2), corner)
+
+
+def _spread(graph: Any, nodes: Places) -> Array:
+    """Return the places of the nodes of a connected graph whose edges are about 1 long."""
+    if len(nodes) == 2:  # upright: one name above, the other below
+        return np.array([[0.0, 0.8], [0.0, 0.0]])
+    found = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(nodes.tolist()))
+    places = np.array([complex(*found[node]) for node in nodes.tolist()])
+    ends = np.searchsorted(nodes, np.array(graph.edges))
+    places /= np.abs(places[ends[:, 0]] - places[ends[:, 1]]).mean()
+    places -= places.mean()
+    flat = places * np.exp(-0.5j * np.angle((places**2).sum()))  # the long side
+    return np.column_stack([flat.real, flat.imag])
 
 
 def _choose_sides(places: Array, ends: tuple[Places, Places], widths: Array) -> list[Side]:

@@ -10,6 +10,6 @@ from dpcov.extras import naming_extra
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __getattr__ = naming_extra(
     _load,
-    {"jinja2", "matplotlib"},
-    "Pages need jinja2 and matplotlib: pip install 'dpcov[publication]'",
+    {"jinja2", "matplotlib", "networkx"},
+    "Pages need jinja2, matplotlib and networkx: pip install 'dpcov[publication]'",
 )

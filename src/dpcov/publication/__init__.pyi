@@ -4,6 +4,4 @@ from .card_text import card_to_markdown as card_to_markdown
 from .folder import write_folder as write_folder
 from .html import render_page as render_page
 from .html import write_page as write_page
-from .registry import registry_entry as registry_entry
-from .signing import sign_folder as sign_folder
 from .verification import verify_folder as verify_folder

@@ -69,10 +69,10 @@ def parse_card(text: bytes, folder: Path) -> dict[str, Any]:
         card = None
     if not _looks_like_a_card(card):
         raise FolderError(f"{str(folder / CARD_FILE)!r} is not a card of dpcov, or was altered.")
-    if card["version"] > CARD_VERSION:
+    if card["version"] != CARD_VERSION:
         raise FolderError(
-            f"The card has version {card['version']}; this version of dpcov reads up to "
-            f"{CARD_VERSION}. Upgrade dpcov to read it."
+            f"The card has version {card['version']}, and this version of dpcov reads "
+            f"{CARD_VERSION} alone. Read it with the version of dpcov that wrote it."
         )
     return dict(card)
 

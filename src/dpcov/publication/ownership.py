@@ -2,11 +2,10 @@
 
 Owns that judgement, and every deletion that rests on it. A file is dpcov's own if it is a
 plain file with a name that dpcov writes, and its bytes are those whose digest is on the
-card beside it; the card, if it has the only text and the digest of what it states; a
-signature, if it is a valid one of that card. Names on a card prove nothing, since anybody may
-write one; links and folders are never dpcov's. Only what was judged is deleted, name by name,
-and each only if it is still the same file; then the folder itself, which the system deletes only
-if it is empty.
+card beside it; the card, if it has the only text and the digest of what it states. Names on a
+card prove nothing, since anybody may write one; links and folders are never dpcov's. Only what was
+judged is deleted, name by name, and each only if it is still the same file; then the folder itself,
+which the system deletes only if it is empty.
 """
 
 from __future__ import annotations
@@ -25,15 +24,12 @@ from dpcov.publication.card_file import (
     sha256_of,
 )
 from dpcov.publication.folder_files import ALL_FILES, RELEASE_FILE
-from dpcov.publication.signature import SIGNATURE_FILE, check_signature, is_signature
 from dpcov.writing.names import TOKEN
 
 __all__ = ["is_whole", "obstacles", "remove_own", "remove_unfinished"]
 
 # A release is saved aside in the folder, too.
 _UNFINISHED = re.compile(rf"\.({'|'.join(map(re.escape, ALL_FILES))})\.{TOKEN}")
-# And a signature in a folder that is published.
-_UNFINISHED_SIGNATURE = re.compile(rf"\.{re.escape(SIGNATURE_FILE)}\.{TOKEN}")
 _Identity = tuple[int, int, int, int]
 
 
@@ -153,22 +149,13 @@ def _problem(entry: os.DirEntry[str], digests: dict[str, Any] | None) -> str | N
     name = entry.name
     if not _is_plain(entry):
         return " (not a plain file)"
-    if _UNFINISHED_SIGNATURE.fullmatch(name):
-        return None if is_signature(Path(entry.path)) else " (left by a signer that was stopped)"
-    if digests is None or name not in {*ALL_FILES, SIGNATURE_FILE}:
+    if digests is None or name not in ALL_FILES:
         return ""
     if name == CARD_FILE:
         return " (changed)" if _is_altered(Path(entry.path).parent) else None
-    if name == SIGNATURE_FILE:
-        return None if _is_signed(Path(entry.path).parent) else " (changed)"
     if name not in digests:
         return " (not on the card)"
     return None if digests[name] == f"sha256:{sha256_of(Path(entry.path))}" else " (changed)"
-
-
-def _is_signed(folder: Path) -> bool:
-    signature, _ = check_signature(folder, (folder / CARD_FILE).read_bytes(), ())
-    return signature is not None
 
 
 def _is_plain(entry: os.DirEntry[str]) -> bool:

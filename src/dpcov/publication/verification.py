@@ -3,20 +3,20 @@
 Owns the order of the checks. The card is made again from ``release.npz`` and from the
 curator's own words, and compared with the one that is there; so are the tables, the texts and the
 page, but for its pictures. What remains a curator's word is covered by digests, which detect damage
-and not a forger who writes new ones: for that there are signatures.
+and not a forger who writes new ones: docs/cli.md has a line that signs a card.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpcov.errors import FolderError, MissingExtraError, ReleaseFileError
-from dpcov.publication.card import CARD_VERSION, with_files
+from dpcov.publication.card import with_files
 from dpcov.publication.card_file import (
     CARD_FILE,
     parse_card,
@@ -37,7 +37,6 @@ from dpcov.publication.folder_files import (
 )
 from dpcov.publication.recomputation import Recomputed, recompute
 from dpcov.publication.series import Table
-from dpcov.publication.signature import SIGNATURE_FILE, Signature, check_signature
 from dpcov.publication.structure_tables import STRUCTURE_TABLES
 from dpcov.publication.table_check import csv_differs, parquet_differs
 from dpcov.publication.tables import tables_of
@@ -70,8 +69,6 @@ class Verification:
         Files that the card says nothing about.
     card_sha256 : str
         The digest of the card itself, to be compared with one from elsewhere.
-    signature : Signature or None
-        A valid signature of the card; None if there is none.
     card : dict or None
         The card as it follows from the release and from the curator's words; None if
         anything is wrong.
@@ -86,7 +83,6 @@ class Verification:
     notes: tuple[str, ...]
     unlisted: tuple[str, ...]
     card_sha256: str
-    signature: Signature | None
     card: dict[str, Any] | None
     tables: dict[str, Table]
 
@@ -96,9 +92,7 @@ class Verification:
         return not self.problems
 
 
-def verify_folder(
-    path: str | os.PathLike[str], *, keys: Sequence[str | os.PathLike[str]] = ()
-) -> Verification:
+def verify_folder(path: str | os.PathLike[str]) -> Verification:
     """Compare a folder with its card, and all that the card says with the release.
 
     The card, the tables, the texts and the page, but for its pictures, are computed again from
@@ -109,13 +103,11 @@ def verify_folder(
     ----------
     path : path
         A folder that `write_folder` wrote.
-    keys : sequence of paths
-        Public keys in PEM. If any is stated, the card must be signed with one of them.
 
     Raises
     ------
     FolderError
-        There is no such folder, it has no card that can be read, or a key is none.
+        There is no such folder, or it has no card that can be read.
 
     Examples
     --------
@@ -136,12 +128,6 @@ def verify_folder(
     folder = Path(path)
     text = read_card_text(folder)
     stated = parse_card(text, folder)
-    if stated["version"] != CARD_VERSION:
-        raise FolderError(
-            f"The card has version {stated['version']}, of which not everything can be computed "
-            "again. Verify it with the version of dpcov that wrote it, or write the folder anew, "
-            "which is free: dpcov estimate FOLDER --out ANOTHER."
-        )
     problems = problems_of_text(text, stated)
     checked, damaged = _compare_files(folder, stated)
     problems += damaged
@@ -157,9 +143,7 @@ def verify_folder(
         # A page repeats card and tables: where these are wrong, there is nothing to compare.
         derived.differs[PAGE_FILE] = _page_differs(folder / PAGE_FILE, computed, derived.tables)
         problems += derived.problems
-    signature, found = check_signature(folder, text, keys)
-    problems += found
-    listed = {*files_of(stated), CARD_FILE, SIGNATURE_FILE}
+    listed = {*files_of(stated), CARD_FILE}
     return Verification(
         checked=tuple(checked),
         recomputed=tuple(name for name in checked if derived.differs.get(name) is False),
@@ -167,7 +151,6 @@ def verify_folder(
         notes=tuple(derived.notes),
         unlisted=tuple(sorted(file.name for file in folder.iterdir() if file.name not in listed)),
         card_sha256=hashlib.sha256(text).hexdigest(),
-        signature=signature,
         card=None if problems or computed is None else computed.card,
         tables={} if problems else derived.tables,
     )

@@ -1,20 +1,21 @@
 """The container of releases: an ``.npz`` archive with a versioned JSON header.
 
-Owns the bytes, not their meaning. One member ``header.npy`` (UTF-8 bytes of a JSON object)
-and one for each array: equal releases give equal bytes, and a file that holds anything else
-than the bytes of its value is refused. The header carries a SHA-256 digest of everything else,
-which detects damage; it is not a signature. Nothing is pickled, and nothing that a file states
-makes the reader use more memory than a few times what the file is long.
+One member ``header.npy`` (UTF-8 bytes of a JSON object) and one for each array, stored, with a
+fixed date: the same release gives the same bytes on every machine. The header carries a SHA-256
+digest of everything else, which detects damage; it is not a signature.
+
+A file may come from anybody. Its members are named before they are read and hold nothing that does
+not follow from the release; nothing lies beside them; nothing is unpickled or decompressed; and
+nothing that a file states makes the reader use more memory than a few times what it is long.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
-import re
-import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.limits import json_problem
-from dpcov.errors import (
-    CorruptFileError,
-    DpcovError,
-    FutureSchemaError,
-    ParameterError,
-    PastSchemaError,
-)
-from dpcov.releases.layout import archive_parts, is_content, npy_parts
+from dpcov.errors import CorruptFileError, DpcovError, OtherSchemaError, ParameterError
 from dpcov.writing import replacing_file
 
 __all__ = ["Format", "read_archive", "write_archive"]
@@ -45,9 +39,8 @@ _MOST_HEADER = 1 << 25  # names of 40,000 columns with 800 letters each
 _MOST_ESCAPES, _DEEPEST = 1 << 23, 4  # json.dumps has one for each letter beyond ASCII
 _MOST_DIRECTORY = 1 << 17  # ours is below 1 kB; its end may hold a comment of 64 kB
 _STEP = 1 << 16
-_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}")
-# np.savez of numpy 2.0 and 2.1 took its option allow_pickle=False for an array of that name.
-_STRAY = "allow_pickle.npy"
+_DATE = (1980, 1, 1, 0, 0, 0)
+_UNIX, _READABLE = 3, 0o600 << 16
 
 
 @dataclass(frozen=True)
@@ -94,7 +87,7 @@ def read_archive(path: str | PathLike[str], formats: Sequence[Format]) -> Any:
         problem = None
         try:
             return _read_members(file, {form.kind: form for form in formats})
-        except (FutureSchemaError, PastSchemaError):
+        except OtherSchemaError:
             raise
         except DpcovError as error:
             problem = str(error).rstrip(".")
@@ -121,14 +114,23 @@ def _contents(form: Format, value: Any) -> tuple[bytes, Arrays]:
     return header, stored
 
 
-def _members(header: bytes, arrays: Arrays) -> dict[str, list[bytes | memoryview]]:
-    every = {"header": np.frombuffer(header, dtype=np.uint8), **arrays}
-    return {f"{name}.npy": npy_parts(array) for name, array in every.items()}
-
-
 def _write_members(file: IO[bytes], header: bytes, arrays: Arrays) -> None:
-    for part in archive_parts(_members(header, arrays)):
-        file.write(part)
+    """Write an archive that numpy can read, with the same bytes under every version of Python."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in _members(header, arrays).items():
+            about = zipfile.ZipInfo(name, date_time=_DATE)
+            about.create_system, about.external_attr = _UNIX, _READABLE
+            heading = io.BytesIO()
+            kind = np.lib.format.header_data_from_array_1_0(array)
+            np.lib.format.write_array_header_1_0(heading, kind)
+            about.file_size = heading.tell() + array.nbytes  # whether sizes need 64 bits
+            with archive.open(about, "w") as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+
+
+def _members(header: bytes, arrays: Arrays) -> Arrays:
+    every = {"header": np.frombuffer(header, dtype=np.uint8), **arrays}
+    return {f"{name}.npy": array for name, array in every.items()}
 
 
 class _Bounded:
@@ -148,10 +150,12 @@ class _Bounded:
 
 def _read_members(file: IO[bytes], formats: Mapping[str, Format]) -> Any:
     with zipfile.ZipFile(_Bounded(file)) as archive:
-        members = _check_directory(archive, os.fstat(file.fileno()).st_size)
-        facts = _read_header(archive)
+        length = os.fstat(file.fileno()).st_size
+        names = _check_directory(archive, length)
+        header = _read_array(archive, "header.npy", "|u1").tobytes()
+        facts = _parse(header)
         form = _format_of(facts, formats)
-        if set(members) - {_STRAY} != {f"{name}.npy" for name in ("header", *form.arrays)}:
+        if names != {f"{name}.npy" for name in ("header", *form.arrays)}:
             raise CorruptFileError("it is an archive of something else")
         arrays = {
             name: _read_array(archive, f"{name}.npy", dtype) for name, dtype in form.arrays.items()
@@ -159,51 +163,36 @@ def _read_members(file: IO[bytes], formats: Mapping[str, Format]) -> Any:
         if facts.pop("sha256") != _digest(facts, arrays):
             raise CorruptFileError("its contents were altered after it was written")
         value = form.rebuild(facts, arrays)
-        if facts["schema"] == form.schema and not _is_file_of(value, form, file, archive):
-            raise CorruptFileError("it is not the file that dpcov writes for what it holds")
+        # What is not paid for may not travel along. The header has a digest of the arrays.
+        if _contents(form, value)[0] != header or not _is_filled(archive, length):
+            raise CorruptFileError("it holds more than a release")
     return value
 
 
-def _is_file_of(value: Any, form: Format, file: IO[bytes], archive: zipfile.ZipFile) -> bool:
-    """Return whether nothing else is in the file: what is not paid for may not travel along."""
-    members = _members(*_contents(form, value))
-    if _STRAY not in archive.namelist():
-        file.seek(0)
-        return is_content(file, archive_parts(members))
-    members[_STRAY] = npy_parts(np.zeros((), dtype=bool))
-    for name, parts in members.items():
-        with archive.open(name) as member:
-            if not is_content(member, parts):
-                return False
-    return _has_no_gaps(file, archive)
-
-
-def _has_no_gaps(file: IO[bytes], archive: zipfile.ZipFile) -> bool:
-    """Return whether an archive that numpy wrote holds its members and nothing else."""
+def _is_filled(archive: zipfile.ZipFile, length: int) -> bool:
+    """Return whether nothing lies before, between or behind the members of an archive."""
     place = rest = 0
     for member in archive.infolist():
-        file.seek(place)
-        heading = file.read(30)
-        named, extra = struct.unpack("<2H", heading[26:])
-        sizes = struct.pack("<2H2Q", 1, 16, member.file_size, member.file_size)
-        file.seek(named, os.SEEK_CUR)
-        if member.header_offset != place or file.read(extra) not in (b"", sizes):
+        if member.header_offset != place:
             return False
-        place += 30 + named + extra + member.file_size
-        rest += 46 + named + len(member.extra) + len(member.comment)
-        if named != len(member.filename.encode()) or member.extra or member.comment:
-            return False
-    return os.fstat(file.fileno()).st_size == place + rest + 22
+        is_long = member.file_size * 1.05 > zipfile.ZIP64_LIMIT  # as zipfile decides
+        place += 30 + len(member.filename) + 20 * is_long + member.file_size
+        rest += 46 + len(member.filename)
+    # Beyond 2 GiB the directory has further numbers: up to 28 bytes for each member, and 76.
+    longer = 28 * len(archive.infolist()) + 76 if place > zipfile.ZIP64_LIMIT else 0
+    return 0 <= length - place - rest - 22 <= longer
 
 
-def _check_directory(archive: zipfile.ZipFile, length: int) -> list[str]:
-    """Return the names of the members, if their sizes can be those of this file."""
+def _check_directory(archive: zipfile.ZipFile, length: int) -> set[str]:
+    """Return the names of the members, if they can be those of a file of this length."""
     members = archive.infolist()
-    names = [member.filename for member in members]
-    if "header.npy" not in names or len(set(names)) != len(names):
+    names = {member.filename for member in members}
+    if "header.npy" not in names or len(names) != len(members):
         raise CorruptFileError("it is an archive of something else")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise CorruptFileError("its members are compressed, which dpcov never does")
+    if any(member.flag_bits for member in members):
+        raise CorruptFileError("its members are encrypted, or not as dpcov writes them")
     if any(member.file_size != member.compress_size for member in members) or (
         sum(member.file_size for member in members) > length
     ):
@@ -213,8 +202,8 @@ def _check_directory(archive: zipfile.ZipFile, length: int) -> list[str]:
     return names
 
 
-def _read_header(archive: zipfile.ZipFile) -> Any:
-    text = _read_array(archive, "header.npy", "|u1").tobytes().decode("ascii")
+def _parse(header: bytes) -> Any:
+    text = header.decode("ascii")
     if json_problem(text, most_deep=_DEEPEST, most_escapes=_MOST_ESCAPES):
         raise CorruptFileError("its header is not that of a release")
     return json.loads(text, object_pairs_hook=_without_repeats)
@@ -253,23 +242,9 @@ def _format_of(facts: Any, formats: Mapping[str, Format]) -> Format:
     schema = facts.get("schema")
     if type(schema) is not int or schema < 1:
         raise CorruptFileError("it states no schema")
-    if schema > form.schema:
-        raise FutureSchemaError(
-            f"The file has schema {schema}; this version of dpcov reads up to {form.schema}. "
-            "Upgrade dpcov to read it."
-        )
-    if schema < form.schema:
-        raise PastSchemaError(
-            f"The file has schema {schema}, which this version of dpcov cannot read: it reads "
-            f"{form.schema}. {_writer(facts)} it: read it with that. numpy.load takes its numbers "
-            "out, but checks nothing. To release the table anew costs privacy again."
+    if schema != form.schema:
+        raise OtherSchemaError(
+            f"The file has schema {schema}, and this version of dpcov reads {form.schema} alone. "
+            "Read it with the version of dpcov that wrote it."
         )
     return form
-
-
-def _writer(facts: Facts) -> str:
-    """Say who wrote a file, if it says so in the form of a version: it may say anything."""
-    made = facts.get("provenance")
-    version = made.get("version") if isinstance(made, dict) else None
-    stated = isinstance(version, str) and _VERSION.fullmatch(version)
-    return f"dpcov {version} wrote" if stated else "Another version of dpcov wrote"

@@ -319,10 +319,8 @@ class Release(Published, Answering):
         ------
         CorruptFileError
             The file is truncated, altered, or not a release.
-        FutureSchemaError
-            The file was written by a newer version of dpcov.
-        PastSchemaError
-            The file was written before files had what this version of dpcov needs.
+        OtherSchemaError
+            The file has the format of another version of dpcov.
         """
         from dpcov.releases.formats import read_release
 

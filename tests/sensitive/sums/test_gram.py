@@ -163,22 +163,6 @@ def test_lanes_and_one_product_on_all_threads_are_the_same(monkeypatch, columns)
 
 
 @pytest.mark.claim("P7")
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_product_that_is_not_exact_is_caught_in_any_lane(monkeypatch, threads):
-    rows = np.random.default_rng(0).normal(size=(100, 8))
-    exact, calls = np.matmul, []
-
-    def off_by_one(a, b, out):
-        exact(a, b, out=out)
-        calls.append(0)
-        out[5, 3] += len(calls) == 9
-
-    monkeypatch.setattr(np, "matmul", off_by_one)
-    with pytest.raises(InexactArithmeticError):
-        Gram.from_blocks(np.array_split(rows, 10), n_columns=8, grid=GRID, threads=threads)
-
-
-@pytest.mark.claim("P7")
 @pytest.mark.parametrize("entries", [1, 20, 150])
 def test_sums_in_several_panels_are_exact_and_travel(monkeypatch, entries):
     rows = np.random.default_rng(0).normal(size=(50, 15))

@@ -52,8 +52,7 @@ class Asked:
         if not isinstance(self.release, Release):
             raise ParameterError(
                 "A release of the strongest pairs has no whole matrix, which this format needs. "
-                "Export it to 'latex', 'xlsx' or 'r', or release all second moments of fewer "
-                "columns."
+                "Export it to 'r', or release all second moments of fewer columns."
             )
         return self.release
 

@@ -36,12 +36,11 @@ def export(
     ----------
     release : Release or PairsRelease
         What was released. Of the strongest pairs there is no whole matrix: they can be exported
-        to ``"latex"``, ``"xlsx"`` and ``"r"`` only.
-    to : {"lavaan", "metasem", "latex", "xlsx", "spss-matrix", "r"}
-        For what. ``"lavaan"`` and ``"metasem"``: an R file with matrices, errors that count
-        privacy noise, and a place for a model. ``"latex"`` and ``"xlsx"``: the table of
-        correlations of a paper. ``"spss-matrix"``: matrix data. ``"r"``: a function that
-        reads published folders.
+        to ``"r"`` only.
+    to : {"lavaan", "spss-matrix", "r"}
+        For what. ``"lavaan"``: an R file with matrices, errors that count privacy noise, and a
+        place for a model. ``"spss-matrix"``: matrix data. ``"r"``: a function that reads
+        published folders.
     out : path
         The folder. It must not exist, unless `force` is stated.
     columns : list of str, optional
@@ -59,8 +58,6 @@ def export(
 
     Raises
     ------
-    MissingExtraError
-        A workbook needs openpyxl, which is not installed. Nothing was written.
     FolderError
         The folder cannot be written or replaced.
 

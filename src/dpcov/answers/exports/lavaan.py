@@ -66,7 +66,7 @@ def three_factors(variables: Sequence[str]) -> list[str]:
 def _stacked(variables: Sequence[str], has_mean: bool) -> list[str]:
     """Return the names of what lavaan stacks, as lavaan writes them."""
     means = [f"{name}~1" for name in variables] if has_mean else []
-    rows, columns = lower_triangle(len(variables), diagonal=True)
+    rows, columns = lower_triangle(len(variables))
     pairs = zip(rows.tolist(), columns.tolist(), strict=True)
     return [*means, *(f"{variables[column]}~~{variables[row]}" for row, column in pairs)]
 

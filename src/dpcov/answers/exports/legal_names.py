@@ -1,4 +1,4 @@
-"""Names that every program takes: R, lavaan, metaSEM and SPSS alike.
+"""Names that every program takes: R, lavaan and SPSS alike.
 
 Owns one rule for all of them: letters of ASCII, digits and underscores, a letter first, 60
 characters at most, no word that one of them reserves, and no two that differ in case alone.

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcov.answers.exports.asked import Asked
-from dpcov.answers.exports.latex import write_latex
 from dpcov.answers.exports.lavaan import write_lavaan
-from dpcov.answers.exports.metasem import write_metasem
 from dpcov.answers.exports.r_reader import write_r_reader
 from dpcov.answers.exports.spss_matrix import write_spss_matrix
-from dpcov.answers.exports.xlsx import write_xlsx
 
 __all__ = ["FORMATS", "Writer"]
 
@@ -22,9 +19,6 @@ Writer = Callable[[Asked], dict[str, bytes]]
 
 FORMATS: dict[str, Writer] = {
     "lavaan": write_lavaan,
-    "metasem": write_metasem,
-    "latex": write_latex,
-    "xlsx": write_xlsx,
     "spss-matrix": write_spss_matrix,
     "r": write_r_reader,
 }

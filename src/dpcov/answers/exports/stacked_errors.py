@@ -1,8 +1,8 @@
-"""The covariance of means, covariances and correlations, in the order of other programs.
+"""The covariance of all entries, in the order of lavaan.
 
-Owns that order, and no formula of errors: `dpcov.answers.entry_covariance` knows them. lavaan and
-metaSEM stack a symmetric matrix by columns of its lower triangle, with its diagonal (vech) or
-without (vechs), and lavaan puts means first.
+Owns that order, and no formula of errors: `dpcov.answers.entry_covariance` knows them. lavaan
+stacks a symmetric matrix by columns of its lower triangle with its diagonal (vech), and puts means
+first.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.exports.asked import Asked
-from dpcov.answers.exports.pd_moments import Moments
 
-__all__ = ["MOST_COLUMNS", "errors_of_correlations", "errors_of_moments", "lower_triangle"]
+__all__ = ["MOST_COLUMNS", "errors_of_moments", "lower_triangle"]
 
 MOST_COLUMNS = 40
 """Beyond so many columns the covariance of all entries is not written: it has p⁴/4 numbers."""
@@ -23,16 +22,16 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 
-def lower_triangle(size: int, *, diagonal: bool) -> tuple[Places, Places]:
+def lower_triangle(size: int) -> tuple[Places, Places]:
     """Return rows and columns of the lower triangle, column by column.
 
     Examples
     --------
-    >>> [(int(i), int(j)) for i, j in zip(*lower_triangle(3, diagonal=True))]
+    >>> [(int(i), int(j)) for i, j in zip(*lower_triangle(3))]
     [(0, 0), (1, 0), (2, 0), (1, 1), (2, 1), (2, 2)]
     """
     # The lower triangle by columns is the upper one by rows, mirrored.
-    columns, rows = np.triu_indices(size, k=0 if diagonal else 1)
+    columns, rows = np.triu_indices(size)
     return rows, columns
 
 
@@ -47,25 +46,9 @@ def errors_of_moments(asked: Asked, *, means: bool) -> Array:
     return _symmetric(_errors(asked).covariance(weights, of_means))
 
 
-def errors_of_correlations(asked: Asked, moments: Moments) -> Array:
-    """Return the covariance of vechs of the correlations, to first order.
-
-    A correlation r of two columns with variances a and b moves by ds/√(ab) − r (da/2a + db/2b).
-    """
-    size = len(asked.places)
-    rows, columns = lower_triangle(size, diagonal=False)
-    deviations, correlation = moments.deviations, moments.correlation
-    weights = np.zeros((len(rows), size, size))
-    order = np.arange(len(rows))
-    weights[order, rows, columns] = 1 / (deviations[rows] * deviations[columns])
-    for own in (rows, columns):
-        weights[order, own, own] -= correlation[rows, columns] / (2 * deviations[own] ** 2)
-    return _symmetric(_errors(asked).covariance(weights))
-
-
 def _entries(size: int) -> Array:
     """Return weights that pick the entries of vech, one by one."""
-    rows, columns = lower_triangle(size, diagonal=True)
+    rows, columns = lower_triangle(size)
     weights = np.zeros((len(rows), size, size))
     order = np.arange(len(rows))
     weights[order, rows, columns] += 0.5

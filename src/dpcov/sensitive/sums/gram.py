@@ -18,7 +18,6 @@ import numpy.typing as npt
 from dpcov.columns.missing import Missing
 from dpcov.errors import InputError, ParameterError
 from dpcov.exact.grid import Grid
-from dpcov.exact.probes import FloatProbe
 from dpcov.exact.products import CheckedProducts
 from dpcov.exact.sealed import Sealed
 from dpcov.exact.threads import allowed_threads, blas_threads
@@ -50,10 +49,8 @@ class Gram(Sealed):
     integer of at most block_rows · B ≤ 2^53, so BLAS makes no rounding error in any order;
     blocks are added in 64-bit integers that cannot overflow because n_rows · B ≤ 2^62. Here
     B = 4^bits, plus the square of the constant if there is one. Hence any split and any order
-    of the rows give the same bytes. A Freivalds check of every panel of every block, modulo 2^64,
-    catches a BLAS that is not exact. Its probe has k = `FloatProbe.bits` random bits and a sign,
-    k = 27 for a thousand columns: an error in one entry that is no multiple of 2^t is missed with
-    probability at most max(2^(−k−1), 2^(t−64)).
+    of the rows give the same bytes. A Freivalds check of the first block of each shape catches a
+    BLAS that is not exact: an error 2^t times an odd number is missed with probability 2^(t−64).
 
     Examples
     --------
@@ -235,7 +232,7 @@ class _Rule:
 
 
 class _Lane:
-    """Quantizes blocks, multiplies them in BLAS, checks and adds them: one after the other.
+    """Quantizes blocks, multiplies them in BLAS and adds them: one after the other.
 
     Quiet columns are left out of the products until one of them is not zero; from then on it is in.
     The sums are the same.
@@ -271,7 +268,7 @@ class _Lane:
                 self._is_in = heard
                 self._start()
             whole = whole if self._is_in.all() else whole[:, self._is_in]
-        self._products.add(whole, self._probe.image(whole))
+        self._products.add(whole)
 
     def finish(self) -> Triangle:
         """Return the sums of all blocks."""
@@ -299,18 +296,10 @@ class _Lane:
 
     def _start(self) -> None:
         """Begin to add up the columns that are in."""
-        n_in, grid = int(self._is_in.sum()), self._rule.grid
+        n_in = int(self._is_in.sum())
         is_whole = n_in == self._rule.size
         self._part = self._sums if is_whole else Triangle.zeros(n_in, np.int64)
-        self._probe = FloatProbe(
-            [start for start, _ in self._part.panels()],
-            n_in,
-            squared_norm=grid.largest_product,
-            n_rows=max_block_rows(self._rule.n_columns, grid),
-        )
-        self._products = CheckedProducts(
-            self._part, np.float64, self._pool, probe=self._probe.integers
-        )
+        self._products = CheckedProducts(self._part, np.float64, self._pool)
 
 
 def _check_block(block: npt.NDArray[Any], n_columns: int, grid: Grid, quiet: slice) -> None:

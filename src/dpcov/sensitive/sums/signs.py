@@ -139,7 +139,7 @@ class CoMovement(Sealed):
                 signs = np.empty(block.shape, dtype=np.int8)
                 work = partial(_write_signs, block, about, signs)
                 totals += sum(products.over_rows(work, block.shape))
-                products.add(signs, products.image(signs))
+                products.add(signs)
                 if powers is not None and squares is not None:
                     powers += _sum_powers(block, about, squares)
             products.finish()

@@ -1,36 +1,31 @@
-"""Rows from AnnData: a matrix with named columns and notes on its rows, or an .h5ad file.
+"""Rows from AnnData: a matrix with named columns and notes on its rows.
 
-Columns are ``var_names``; whose row it is stands in a column of ``obs``. A file is opened
-in anndata's backed mode: the matrix stays in it and is read block by block, while anndata
-keeps ``obs`` and ``var`` in memory.
-
-A file is trusted input: it is read by the HDF5 library in this process, which can hang on a
-damaged file, and then does not hear Ctrl-C. Reading it in a process of its own, with limits of
-time and memory, would send every row through a second process and back.
+Columns are ``var_names``; whose row it is stands in a column of ``obs``. An object that anndata
+opened in its backed mode keeps its matrix in its file, which is read block by block.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.errors import InputError, MissingExtraError
+from dpcov.errors import InputError
 from dpcov.sensitive.tables.arrays import array_type, check_array
 from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame, find_unit
 from dpcov.sensitive.tables.frames import FrameSource
 from dpcov.sensitive.tables.keys import Keys
-from dpcov.sensitive.tables.kinds import Declared, Files, Opening, TableKind
+from dpcov.sensitive.tables.kinds import Declared, Opening, TableKind
 from dpcov.sensitive.tables.refusals import read_or_refuse
 from dpcov.sensitive.tables.slices import SlicedSource
 
 __all__ = ["KIND", "AnnDataSource"]
+
+_NAME = "The table"  # in messages
 
 
 class AnnDataSource(SlicedSource):
@@ -42,15 +37,13 @@ class AnnDataSource(SlicedSource):
         In memory, or backed by a file.
     wanted : Wanted
         Names and columns; the unit is one of ``obs``.
-    name : str
-        What the table is called in messages.
     """
 
-    def __init__(self, table: Any, wanted: Wanted, name: str = "The table") -> None:
-        matrix = _matrix_of(table, name)
+    def __init__(self, table: Any, wanted: Wanted) -> None:
+        matrix = _matrix_of(table)
         choice = _choose_variables(table, wanted)
         types = [array_type(matrix)] * len(choice.labels)
-        super().__init__(with_rules(choice, types, wanted), int(matrix.shape[0]), name)
+        super().__init__(with_rules(choice, types, wanted), int(matrix.shape[0]), _NAME)
         self._matrix = matrix.tocsr() if _is_by_columns(matrix) else matrix
         self._unit = (
             None if wanted.privacy_unit is None else _unit_of(table.obs, wanted.privacy_unit)
@@ -72,42 +65,17 @@ class AnnDataSource(SlicedSource):
         return read_or_refuse(read, f"{self._name} has a matrix that cannot be read.")
 
 
-def _open_h5ad(path: Path) -> Any:
-    """Return an .h5ad file as an AnnData object whose matrix stays in the file.
-
-    The file must be one that the caller trusts.
-    """
-    try:
-        import anndata
-    except ImportError:
-        raise MissingExtraError(
-            "Files that end in .h5ad need anndata: pip install 'dpcov[anndata]'"
-        ) from None
-
-    def load() -> Any:
-        # Its warnings are about what it finds in the file.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return anndata.read_h5ad(path, backed="r")
-
-    return read_or_refuse(
-        load,
-        f"{path.name} is not a complete .h5ad file: it is truncated, damaged, or of another "
-        "format. Pass only files that you trust: HDF5 can hang on a damaged one.",
-    )
-
-
-def _matrix_of(table: Any, name: str) -> Any:
+def _matrix_of(table: Any) -> Any:
     """Return the matrix of an AnnData object, or say why its rows cannot be read."""
     # Asked for once: a view would make it anew each time.
-    matrix = read_or_refuse(lambda: table.X, f"{name} has a matrix that cannot be read.")
+    matrix = read_or_refuse(lambda: table.X, f"{_NAME} has a matrix that cannot be read.")
     if matrix is None:
-        raise InputError(f"{name} has no matrix: its X is None. Set X to one of its layers.")
-    check_array(len(matrix.shape), matrix.dtype, name)
+        raise InputError(f"{_NAME} has no matrix: its X is None. Set X to one of its layers.")
+    check_array(len(matrix.shape), matrix.dtype, _NAME)
     if _is_by_columns(matrix) and not hasattr(matrix, "tocsr"):
         raise InputError(
-            f"{name} is stored by columns (CSC) in its file, and each block of rows would need all "
-            "of it. Write it by rows: read it, set X = X.tocsr(), and write it again."
+            f"{_NAME} is stored by columns (CSC) in its file, and each block of rows would need "
+            "all of it. Write it by rows: read it, set X = X.tocsr(), and write it again."
         )
     return matrix
 
@@ -147,22 +115,13 @@ def _is_anndata(table: Any) -> bool:
     return type(table).__module__.startswith("anndata.") and hasattr(table, "var_names")
 
 
-def _load(table: Any) -> tuple[Any, str]:
-    """Return the object, or that of a file, and what it is called in messages."""
-    if isinstance(table, Files):
-        return _open_h5ad(table.first), table.first.name
-    return table, "The table"
-
-
 def _open(table: Any, opening: Opening) -> AnnDataSource:
-    loaded, name = _load(table)
-    return AnnDataSource(loaded, opening.wanted, name)
+    return AnnDataSource(table, opening.wanted)
 
 
 def _declare(table: Any, wanted: Wanted) -> Declared:
-    loaded, name = _load(table)
-    labels = _variable_labels(loaded)
-    types = [array_type(_matrix_of(loaded, name))] * len(labels)
+    labels = _variable_labels(table)
+    types = [array_type(_matrix_of(table))] * len(labels)
     return Declared(labels, types, has_own_names=not _are_numbered(labels))
 
 
@@ -171,5 +130,4 @@ KIND = TableKind(
     open=_open,
     declare=_declare,
     recognize=_is_anndata,
-    suffixes=(".h5ad",),
 )
