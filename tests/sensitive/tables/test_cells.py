@@ -12,11 +12,16 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
 
+import dpcov
 from dpcov.columns import Column, Columns
+from dpcov.columns.written import parse_number
 from dpcov.errors import DpcovError, InputError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.arrow_columns import read_texts
+from dpcov.sensitive.tables.arrow_numbers import numbers_in_texts
 from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.frames import read_cells
 from dpcov.sensitive.tables.spool import readable
@@ -371,22 +376,106 @@ def test_a_moment_in_a_time_zone_is_counted_in_utc():
         assert read(each, facts=facts).tolist() == [[0.0]]
 
 
+UNREADABLE = [
+    "-",
+    "None",
+    "#N/A",
+    "?",
+    "n/a",
+    "$17,759",
+    "08/19/2019",
+    "1,5",
+    "0x10",
+    "1 2",
+    "+",
+    "x",
+]
+NUMBERS = {"1": 1.0, " 2.5 ": 2.5, "+3": 3.0, "-.5": -0.5, "1e3": 1000.0, "4.": 4.0, "\t5": 5.0}
+GAPS = ["", "NA", "null", "nan", "inf", "-Infinity", "1e999", "nan(7)"]
+
+
+def quoted(cells):
+    return "\n".join(f'"{cell}"' for cell in cells) + "\n"
+
+
 @pytest.mark.claim("P8")
-def test_a_cell_that_is_no_number_is_refused_in_a_csv_file_where_only_codes_are_stated(tmp_path):
-    (tmp_path / "x.csv").write_text("a\n1\nrefused\n2\n")
-    facts = Columns.from_mapping({"a": {"missing": ["refused"]}})
-    assert np.array_equal(
-        read(tmp_path / "x.csv", facts=facts).ravel(), [1.0, NAN, 2.0], equal_nan=True
+@pytest.mark.parametrize("cell", [*UNREADABLE, *GAPS])
+def test_a_cell_of_a_csv_file_that_is_no_number_is_missing(tmp_path, cell):
+    (tmp_path / "x.csv").write_text("a\n" + quoted([1, cell, 3]))
+    np.testing.assert_array_equal(read(tmp_path / "x.csv", facts=None), [[1], [NAN], [3]])
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_cell_of_a_csv_file_becomes_depends_on_that_cell_alone(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    known = {**NUMBERS, **dict.fromkeys([*UNREADABLE, *GAPS], NAN)}
+    some = rng.choice(list(known), size=rng.integers(1, 6))
+    cells = rng.choice(some, size=50).tolist()
+    (tmp_path / "x.csv").write_text("a\n" + quoted(cells))
+    expected = [known[cell] for cell in cells]
+    np.testing.assert_array_equal(read(tmp_path / "x.csv", facts=None).ravel(), expected)
+
+
+@pytest.mark.claim("P8")
+@given(cell=st.text(st.characters(codec="utf-8", exclude_characters='"\r'), max_size=8))
+def test_a_cell_is_the_same_number_beside_numbers_and_beside_others(cell):
+    alone, beside = (
+        numbers_in_texts(pa.array([each.encode() for each in cells]))[0]
+        for cells in ([cell, "1"], [cell, "?"])
     )
-    (tmp_path / "x.csv").write_text("a\n1\nsecret\n2\n")
-    with pytest.raises(InputError, match="has a cell that is not a number") as caught:
-        read(tmp_path / "x.csv", facts=facts)
-    assert "secret" not in str(caught.value)
-    assert caught.value.__context__ is None
+    number = parse_number(cell)
+    expected = NAN if number is None or not np.isfinite(number) else number
+    assert np.array_equal([alone, beside], [expected] * 2, equal_nan=True)
+
+
+@pytest.mark.claim("P8")
+def test_decimal_commas_are_read_cell_by_cell():
+    cells = pa.array([b"1,5", b"1.5", b"1,5,5", b"-,5"])
+    for some, expected in (
+        (cells, [1.5, NAN, NAN, -0.5]),
+        (cells.slice(0, 1), [1.5]),
+        (cells.slice(1, 1), [NAN]),
+    ):
+        np.testing.assert_array_equal(numbers_in_texts(some, ","), expected)
+
+
+@pytest.mark.claim("P8")
+def test_codes_that_are_texts_are_missing_in_a_csv_file(tmp_path):
+    (tmp_path / "x.csv").write_text("a\n1\nrefused\n-9\nsecret\n2\n")
+    facts = Columns.from_mapping({"a": {"missing": ["refused", "-9"]}})
+    cells = read(tmp_path / "x.csv", facts=facts).ravel()
+    assert np.array_equal(cells, [1.0, NAN, NAN, NAN, 2.0], equal_nan=True)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("cell", ["", *UNREADABLE])
+def test_a_cell_that_is_no_number_is_treated_as_an_empty_one(tmp_path, cell):
+    rows = [[f"{i % 7}", f"{i % 5}"] for i in range(300)]
+    rows[150][0] = cell
+    (tmp_path / "x.csv").write_text("a,b\n" + "".join(f'"{a}",{b}\n' for a, b in rows))
+    stated = {"epsilon": 1.0, "delta": 1e-6, "seed": 0, "allow": {"small", "mismatch"}}
+    rows[150][0] = ""
+    (tmp_path / "y.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    for missing in ("pairwise", "center"):
+        first, second = (
+            dpcov.release(tmp_path / name, missing=missing, **stated) for name in ("x.csv", "y.csv")
+        )
+        assert first == second
+    for name in ("x.csv", "y.csv"):
+        with pytest.raises(InputError, match="missing or infinite") as caught:
+            dpcov.release(tmp_path / name, missing="refuse", **stated)
+        assert cell not in ("$17,759", "08/19/2019") or cell not in str(caught.value)
+
+
+@pytest.mark.claim("P8")
+def test_a_column_of_a_csv_file_without_a_number_is_a_column_of_gaps(tmp_path):
+    (tmp_path / "x.csv").write_text("a,day\n" + "".join(f"{i},08/{i}/2019\n" for i in range(300)))
+    assert np.isnan(read(tmp_path / "x.csv", facts=None)[:, 1]).all()
 
 
 def test_a_level_may_be_what_marks_a_missing_cell_elsewhere(tmp_path):
-    (tmp_path / "x.csv").write_text("a\nNA\nEU\n\nnull\n")
+    (tmp_path / "x.csv").write_text('a\nNA\nEU\n""\nnull\n')
     facts = Columns.from_mapping({"a": {"levels": ["EU", "NA"], "other": "other"}})
     for table in (tmp_path / "x.csv", pd.DataFrame({"a": ["NA", "EU", "", "null"]})):
         assert np.array_equal(

@@ -89,10 +89,7 @@ def _rule(column: Column, declared: CellType, called: _Called, form: str) -> Cel
         return CellRule(column, may_be_missing, "time")
     says_how = column.text is not None or column.unit is not None
     if declared.kind == "unknown" and not says_how:
-        # A code that is a text cannot stand in a column of numbers that Arrow reads.
-        has_texts = any(isinstance(code, str) for code in column.missing)
-        mode = "text" if has_texts else "number"
-        return CellRule(column, may_be_missing, mode, form, is_strict=has_texts)
+        return CellRule(column, may_be_missing)
     if not says_how:
         raise _refuse_text(column, declared, called)
     return CellRule(column, may_be_missing, "text", form)
