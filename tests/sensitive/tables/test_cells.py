@@ -12,13 +12,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcov
 from dpcov.columns import Column, Columns
 from dpcov.columns.written import parse_number
-from dpcov.errors import DpcovError, InputError
+from dpcov.errors import DpcovError, InputError, ParameterError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.arrow_columns import read_texts
 from dpcov.sensitive.tables.arrow_numbers import numbers_in_texts
@@ -225,29 +225,182 @@ def test_levels_of_arrays_are_numbers():
     )
 
 
+DTYPE = {"levels": "dtype"}
+
+
+def of_type(table, **stated):
+    return open_table(table, facts=Columns.from_mapping({"a": DTYPE | stated}))
+
+
+@pytest.mark.claim("P8")
 @pytest.mark.parametrize(
     ("table", "levels", "expected"),
     [
-        (pd.DataFrame({"a": pd.Categorical(["u", "v"], ["v", "w", "u"])}), ("v", "w", "u"), [2, 0]),
+        (pd.DataFrame({"a": pd.Categorical(["u", "v"], ["v", "w", "u"])}), ("u", "v", "w"), [0, 1]),
         (
             pl.DataFrame({"a": ["u", "v"]}, schema={"a": pl.Enum(["v", "w", "u"])}),
-            ("v", "w", "u"),
-            [2, 0],
+            ("u", "v", "w"),
+            [0, 1],
         ),
-        (pa.table({"a": pa.array(["u", "v", "u"]).dictionary_encode()}), ("u", "v"), [0, 1, 0]),
-        (pd.DataFrame({"a": pd.Categorical([2, 1], [1, 2])}), ("1", "2"), [1, 0]),
+        (pa.table({"a": pa.array(["v", "u", "v"]).dictionary_encode()}), ("u", "v"), [1, 0, 1]),
+        (pd.DataFrame({"a": pd.Categorical([2, 10], [10, 2])}), ("2", "10"), [0, 1]),
+        (pd.DataFrame({"a": pd.Categorical([True, False])}), ("false", "true"), [1, 0]),
+        (
+            dd.from_pandas(pd.DataFrame({"a": pd.Categorical(["u"], ["v", "u"])}), npartitions=1),
+            ("u", "v"),
+            None,
+        ),
     ],
 )
-def test_levels_that_are_part_of_a_type_are_taken(table, levels, expected):
-    assert open_table(table).fields[0].levels == levels
-    assert read(table, facts=None).ravel().tolist() == expected
+def test_levels_of_a_type_that_is_said_to_be_public_are_sorted(table, levels, expected):
+    source = open_table(
+        table,
+        facts=Columns.from_mapping({"a": DTYPE}),
+        fewest_rows=1,
+        scheduler=ThreadScheduler(),
+    )
+    assert source.fields[0].levels == levels
+    if expected is not None:
+        assert np.concatenate(list(source.blocks(4))).ravel().tolist() == expected
 
 
-def test_an_ordered_category_of_pandas_is_a_number():
+def test_an_ordered_type_keeps_its_order_as_numbers():
     table = pd.DataFrame({"a": pd.Categorical(["lo", "hi"], ["lo", "hi"], ordered=True)})
-    field = open_table(table).fields[0]
-    assert (field.levels, field.facts.lower, field.facts.upper) == (None, 1.0, 2.0)
-    assert read(table, facts=None).ravel().tolist() == [1.0, 2.0]
+    for each in (table, pa.Table.from_pandas(table)):
+        source = of_type(each)
+        field = source.fields[0]
+        assert (field.levels, field.facts.lower, field.facts.upper) == (None, 1.0, 2.0)
+        assert np.concatenate(list(source.blocks(4))).ravel().tolist() == [1.0, 2.0]
+    assert of_type(table, ordered=False).fields[0].levels == ("hi", "lo")
+
+
+def test_codes_and_gaps_among_the_levels_of_a_type_are_missing_cells():
+    encoded = pa.array(["b", None, "a", "?", ""]).dictionary_encode(null_encoding="encode")
+    facts = Columns.from_mapping({"a": DTYPE | {"missing": ["?"]}})
+    table = pa.table({"a": encoded})
+    assert open_table(table, facts=facts).fields[0].levels == ("a", "b")
+    assert np.array_equal(
+        read(table, facts=facts).ravel(), [1.0, NAN, 0.0, NAN, NAN], equal_nan=True
+    )
+    assert open_table(table, facts=Columns.from_mapping({"a": DTYPE}), missing_codes=["d", "?"])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": ["x", "y"]}),
+        pd.DataFrame({"a": [1.0, 2.0]}),
+        pd.DataFrame({"a": [True, False]}),
+        np.ones((2, 1)),
+        pl.DataFrame({"a": ["x", "y"]}, schema={"a": pl.Categorical}),
+        pl.LazyFrame({"a": ["x", "y"]}, schema={"a": pl.Categorical}),
+        pa.table({"a": pa.array(["x", "y"]).dictionary_encode()}).to_reader(),
+        pa.table(
+            {
+                "a": pa.chunked_array(
+                    [pa.array(["x"]).dictionary_encode(), pa.array(["y"]).dictionary_encode()]
+                )
+            }
+        ),
+        dd.from_pandas(pd.DataFrame({"a": ["x", "y"]}), npartitions=1).astype("category"),
+    ],
+)
+def test_a_type_without_levels_has_none_to_be_taken(table):
+    name = "x0" if isinstance(table, np.ndarray) else "a"
+    with pytest.raises(InputError, match="no levels are part of it") as caught:
+        open_table(table, facts=Columns.from_mapping({name: DTYPE}), scheduler=ThreadScheduler())
+    assert f'"{name}" = {{levels = ["…", "…"]}}' in str(caught.value)
+
+
+@pytest.mark.parametrize("fact", [{"ordered": True}, {"numbers": [1, 2]}, {"other": "else"}])
+def test_levels_of_a_type_are_not_given_an_order_or_numbers(fact):
+    with pytest.raises(ParameterError, match="needs levels, as a list"):
+        Column("a", levels="dtype", **fact)
+
+
+def test_a_csv_file_has_no_types_with_levels(tmp_path):
+    (tmp_path / "x.csv").write_text("a\nx\ny\n")
+    with pytest.raises(InputError, match="no levels are part of it"):
+        of_type(tmp_path / "x.csv")
+
+
+CARRIERS = {
+    "pandas": lambda cells: pd.DataFrame({"a": pd.Categorical(cells)}),
+    "pandas, as they came": lambda cells: pd.DataFrame(
+        {"a": pd.Categorical(cells, dict.fromkeys(cells))}
+    ),
+    "pandas, ordered": lambda cells: pd.DataFrame({"a": pd.Categorical(cells, ordered=True)}),
+    "pandas, of Arrow": lambda cells: pd.DataFrame(
+        {"a": pd.Series(cells, dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))}
+    ),
+    "pyarrow": lambda cells: pa.table({"a": pa.array(cells).dictionary_encode()}),
+    "pyarrow, in chunks": lambda cells: pa.table(
+        {
+            "a": pa.chunked_array(
+                [pa.array(part).dictionary_encode() for part in (cells[:2], cells[2:])]
+            )
+        }
+    ),
+    "record batch": lambda cells: pa.record_batch({"a": pa.array(cells).dictionary_encode()}),
+    "reader": lambda cells: pa.table({"a": pa.array(cells).dictionary_encode()}).to_reader(),
+    "polars": lambda cells: pl.DataFrame({"a": pl.Series(cells, dtype=pl.Categorical)}),
+    "polars, enum": lambda cells: pl.DataFrame(
+        {"a": pl.Series(cells, dtype=pl.Enum(list(dict.fromkeys(cells))))}
+    ),
+    "polars, lazy enum": lambda cells: pl.LazyFrame(
+        {"a": pl.Series(cells, dtype=pl.Enum(list(dict.fromkeys(cells))))}
+    ),
+    "polars, to Arrow": lambda cells: pl.DataFrame(
+        {"a": pl.Series(cells, dtype=pl.Categorical)}
+    ).to_arrow(),
+    "polars, to pandas": lambda cells: pl.DataFrame(
+        {"a": pl.Series(cells, dtype=pl.Categorical)}
+    ).to_pandas(),
+    "dask": lambda cells: dd.from_pandas(pd.DataFrame({"a": pd.Categorical(cells)}), npartitions=2),
+}
+
+
+def said(make, cells, **stated):
+    """Return what is open of a table before noise is drawn: its columns, or a refusal."""
+    try:
+        source = open_table(make(cells), scheduler=ThreadScheduler(), **stated)
+    except DpcovError as error:
+        return str(error)
+    return [(field, field.facts) for field in source.fields]
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", CARRIERS)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_no_row_shows_in_the_levels_of_a_type_that_nobody_said_are_public(kind, data):
+    cells = data.draw(st.permutations(["f", "m", "f", "m", "x", "f"]))
+    without = ["f" if cell == "x" else cell for cell in cells]
+    for stated in ({}, {"facts": Columns.from_mapping({"a": {"levels": ["m", "f"]}})}):
+        expected = said(CARRIERS[kind], ["f", "m"] * 3, **stated)
+        assert said(CARRIERS[kind], cells, **stated) == expected
+        assert said(CARRIERS[kind], without, **stated) == expected
+        assert "'x'" not in str(expected)
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("kind", [each for each in CARRIERS if "chunks" not in each])
+@given(cells=st.permutations(["f", "m", "f", "m", "x", "f"]))
+@settings(max_examples=15)
+def test_levels_that_are_said_to_be_public_do_not_tell_who_came_first(kind, cells):
+    stated = {"facts": Columns.from_mapping({"a": DTYPE})}
+    expected = said(CARRIERS[kind], ["f", "m", "f", "m", "x", "f"], **stated)
+    assert said(CARRIERS[kind], cells, **stated) == expected
+
+
+@pytest.mark.claim("P8")
+def test_whether_cells_may_be_missing_does_not_depend_on_the_dictionaries_of_a_table():
+    cells = pa.array(["f", "m", "f"]).dictionary_encode()
+    schema = pa.schema([pa.field("a", cells.type, nullable=False)])
+    facts = Columns.from_mapping({"a": {"levels": ["f", "m"]}})
+    parts = [[cells], [cells.slice(0, 1), pa.array(["m"]).dictionary_encode()]]
+    tables = [pa.table([pa.chunked_array(each)], schema=schema) for each in parts]
+    assert all(open_table(table, facts=facts).fields[0].may_be_missing for table in tables)
 
 
 def test_truth_values_have_their_bounds_by_their_type():
@@ -289,7 +442,8 @@ GROWN = {
 
 @pytest.mark.parametrize("kind", GROWN)
 def test_levels_that_grew_with_the_data_are_not_taken(kind):
-    with pytest.raises(InputError, match="whose levels are no part of its type") as caught:
+    match = "may have been made from the rows" if kind == "arrow" else "are no part of its type"
+    with pytest.raises(InputError, match=match) as caught:
         open_table(GROWN[kind], header=True, scheduler=ThreadScheduler())
     assert '"a" = {levels = ["…", "…"]}' in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -328,7 +482,9 @@ TYPED = pd.DataFrame(
         ("number", {"levels": ["1", "2"]}, "its stated levels are texts"),
         ("number", {"levels": [False, True]}, "its stated levels are truth values"),
         ("truth", {"levels": ["false", "true"]}, "its stated levels are texts"),
-        ("group", {"lower": 0}, "is a category, and has no bounds"),
+        ("group", {}, "may have been made from the rows"),
+        ("group", {"levels": "dtype", "lower": 0}, "is a category, and has no bounds"),
+        ("text", {"levels": "dtype"}, "no levels are part of it"),
     ],
 )
 def test_facts_that_do_not_fit_the_type_are_refused_without_a_cell(name, facts, message):
@@ -572,12 +728,12 @@ def test_a_bound_at_which_truth_values_end_is_kept_as_it_is():
 @pytest.mark.claim("P8")
 @pytest.mark.parametrize(
     ("levels", "message"),
-    [([], "whose type says no levels"), ([datetime.date(2000, 1, 1)], "whose levels are no texts")],
+    [([], "no levels that are texts"), ([datetime.date(2000, 1, 1)], "no levels that are texts")],
 )
-def test_a_category_whose_type_says_no_useful_levels_is_called_by_its_place(levels, message):
+def test_a_category_whose_type_has_no_useful_levels_is_called_by_its_place(levels, message):
     frame = pd.DataFrame({"Ada Lovelace": pd.Categorical([None, None], categories=levels)})
     with pytest.raises(InputError, match=message) as caught:
-        open_table(frame)
+        open_table(frame, facts=Columns.from_mapping({"*": DTYPE}))
     assert "Ada" not in str(caught.value)
 
 
