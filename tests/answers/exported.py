@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 import dpcov
+from designs import public_levels
 
 LOADINGS = np.array([0.8, 0.7, 0.6])
 FACTORS = np.array([[1.0, 0.3, 0.4], [0.3, 1.0, 0.5], [0.4, 0.5, 1.0]])
@@ -64,7 +65,7 @@ def with_categories(n_rows=20_000):
         }
     )
     table.loc[rng.random(n_rows) < 0.1, "age"] = np.nan
-    return dpcov.release(table, epsilon=1, delta=1e-6, seed=1)
+    return dpcov.release(table, epsilon=1, delta=1e-6, seed=1, columns=public_levels(table))
 
 
 def of_devices():

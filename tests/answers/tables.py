@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import dpcov
+from designs import public_levels
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 
@@ -33,7 +34,8 @@ def survey_frame(n_rows=20_000, seed=0):
 
 @cache
 def survey(seed=1):
-    return dpcov.release(survey_frame(), **PROMISE, seed=seed)
+    frame = survey_frame()
+    return dpcov.release(frame, **PROMISE, seed=seed, columns=public_levels(frame))
 
 
 @cache

@@ -6,6 +6,7 @@ import pytest
 
 import dpcov
 from answers.scales import CORRELATIONS, NAMES, clear, holds, releases, table
+from designs import public_levels
 from dpcov.answers.component_analysis import find_components
 from dpcov.answers.components_text import eigenvalue_lines
 from dpcov.answers.consistency import find_reliability
@@ -233,7 +234,7 @@ def test_columns_that_do_not_vary_are_left_out_or_refused():
 def test_levels_of_a_category_must_be_named():
     rows = table(0, 5000)
     rows["sex"] = pd.Categorical(np.where(rows["a"] > 0, "f", "m"))
-    release = dpcov.release(rows, epsilon=5, delta=1e-6, seed=1)
+    release = dpcov.release(rows, epsilon=5, delta=1e-6, seed=1, columns=public_levels(rows))
     assert release.components(1).columns == tuple(NAMES)
     assert release.components(1, columns=[*NAMES, "sex=f"]).columns[-1] == "sex=f"
     with pytest.raises(ParameterError, match="'sex' is a category"):

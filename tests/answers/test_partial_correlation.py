@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import dpcov
+from designs import public_levels
 from dpcov.answers import partial_correlation
 from dpcov.answers.moments import moments_of
 from dpcov.answers.tangents import Spread, Tangents
@@ -38,7 +39,8 @@ def table_of(seed, *, gaps=0.0, category=False):
 
 
 def released(seed, **options):
-    return dpcov.release(table_of(seed, **options), epsilon=1, delta=1e-6, seed=seed)
+    table = table_of(seed, **options)
+    return dpcov.release(table, epsilon=1, delta=1e-6, seed=seed, columns=public_levels(table))
 
 
 @pytest.fixture(scope="module")

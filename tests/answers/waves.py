@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 import dpcov
+from designs import public_levels
 
 SIZE = 5
 NAMES = [f"x{place}" for place in range(SIZE)]
@@ -39,4 +40,6 @@ def survey(seed, *, n_rows=20_000, slope=30.0, levels=("f", "m"), gaps=0.0, simu
     frame = pd.DataFrame({"age": age, "income": income, "mood": generator.normal(5, 1, n_rows)})
     frame = frame.mask(generator.random(frame.shape) < gaps)
     frame["sex"] = pd.Categorical(np.array(levels)[sex], categories=list(levels))
-    return dpcov.release(frame, epsilon=1, delta=1e-6, seed=seed if simulated else None)
+    facts = public_levels(frame) | {"sex": {"levels": list(levels)}}
+    stated = {"seed": seed if simulated else None, "columns": facts}
+    return dpcov.release(frame, epsilon=1, delta=1e-6, **stated)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import dpcov
+from designs import public_levels
 from dpcov.errors import InputError, LedgerError
 from dpcov.mechanisms.door import NOTHING_SPENT
 
@@ -22,7 +23,9 @@ def test_a_category_is_refused_for_nothing():
     table = pd.DataFrame(ROWS, columns=["a", "b", "c"])
     table["kind"] = pd.Categorical.from_codes(np.arange(len(ROWS)) % 2, ["x", "y"])
     with pytest.raises(InputError, match="A category has no sign") as refusal:
-        dpcov.release_pairs(table, **STATED)
+        dpcov.release_pairs(
+            table, epsilon=1.0, delta=1e-6, max_pairs=2, columns=public_levels(table)
+        )
     assert str(refusal.value).endswith(NOTHING_SPENT)
 
 

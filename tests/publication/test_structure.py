@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dpcov
+from designs import public_levels
 from dpcov.publication import card_schema, make_card, structure, verify_folder, write_folder
 from dpcov.publication.html import render_page
 from dpcov.publication.structure_tables import STRUCTURE_TABLES
@@ -42,7 +43,13 @@ def survey():
     table.loc[generator.random(8000) < 0.2, "x1"] = np.nan
     table["w"] = generator.uniform(1, 2, size=8000)
     return dpcov.release(
-        table, epsilon=3, delta=1e-6, weight="w", weight_bound=2, seed=1
+        table,
+        epsilon=3,
+        delta=1e-6,
+        weight="w",
+        weight_bound=2,
+        seed=1,
+        columns=public_levels(table, "w"),
     ).estimate()
 
 

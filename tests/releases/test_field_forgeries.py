@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import dpcov
+from designs import public_levels
 from dpcov.errors import CorruptFileError
 from releases.test_forgeries import all_of, drop, event, gaussian, more, provenance, seal, unseal
 
@@ -26,7 +27,7 @@ def table():
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("releases")
     made = {
-        "fields": dpcov.release(table(), epsilon=1.0, delta=1e-6),
+        "fields": dpcov.release(table(), epsilon=1.0, delta=1e-6, columns=public_levels(table())),
         "gaps": dpcov.release(table()[["a", "b"]], epsilon=1.0, delta=1e-6),
         "plain": dpcov.release(
             table()[["a", "b"]].fillna(0), epsilon=1.0, delta=1e-6, missing="refuse"

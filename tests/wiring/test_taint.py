@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import dpcov
+from designs import public_levels
 from dpcov.mechanisms.learning import noisy, steps
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.sensitive.sums.cell_counts import CellCounts
@@ -80,7 +81,8 @@ def _release():
         }
     )
     table.loc[rng.random(3000) < 0.2, "income"] = np.nan
-    return dpcov.release(table, epsilon=1.0, delta=1e-6, weight="w", weight_bound=5.0, seed=1)
+    stated = {"weight": "w", "weight_bound": 5.0, "columns": public_levels(table, "w")}
+    return dpcov.release(table, epsilon=1.0, delta=1e-6, seed=1, **stated)
 
 
 @pytest.mark.claim("P26")

@@ -13,7 +13,7 @@ from numbers import Real
 from typing import Any
 
 from dpcov.columns.codes import Code, check_codes, codes_as_text
-from dpcov.columns.levels import Level, check_levels, check_numbers, check_other, name_of
+from dpcov.columns.levels import OF_TYPE, Level, check_levels, check_numbers, check_other, name_of
 from dpcov.columns.moments import UNITS, as_moment, count_units
 from dpcov.columns.spelling import has_hidden_characters
 from dpcov.columns.units import LARGEST_FACT
@@ -42,9 +42,10 @@ class Column:
         one says nothing.
     center, scale : float, optional
         A typical value, between the bounds, and a typical deviation.
-    levels : sequence, optional
+    levels : sequence or "dtype", optional
         All answers of a category, as they stand in the table: 2 to 1,000 texts, numbers or truth
-        values. A cell that is none of them is missing.
+        values. A cell that is none of them is missing. ``"dtype"`` says that the levels that are
+        part of the column's type are public: they were not made from the rows.
     ordered : bool, optional
         The levels stand for 1, 2, 3, …: the column is a number.
     numbers : sequence of float, optional
@@ -84,7 +85,7 @@ class Column:
     upper: float | None = None
     center: float | None = None
     scale: float | None = None
-    levels: tuple[Level, ...] | None = None
+    levels: tuple[Level, ...] | str | None = None
     ordered: bool | None = None
     numbers: tuple[float, ...] | None = None
     other: str | None = None
@@ -140,10 +141,12 @@ class Column:
         return count_units(days, rest, self.unit or "days", since or (0, 0))
 
     def _check_levels(self) -> None:
-        if self.levels is None:
+        if self.levels in (None, OF_TYPE):
             for fact in ("ordered", "numbers", "other"):
                 if getattr(self, fact) not in (None, False):
-                    raise ParameterError(f"{fact} of column {self.name!r} needs levels.")
+                    raise ParameterError(
+                        f"{fact} of column {self.name!r} needs levels, as a list of all answers."
+                    )
             return
         self._set("levels", check_levels(self.name, self.levels))
         levels = self.levels or ()
@@ -223,8 +226,8 @@ class Column:
 
     @property
     def is_category(self) -> bool:
-        """Whether it has levels that are no numbers."""
-        return self.levels is not None and not self.ordered
+        """Whether it has levels that are no numbers; those of a type are not known yet."""
+        return self.levels not in (None, OF_TYPE) and not self.ordered
 
     @property
     def level_names(self) -> tuple[str, ...]:

@@ -13,12 +13,23 @@ from typing import Any
 from dpcov.columns.spelling import has_hidden_characters
 from dpcov.errors import ParameterError
 
-__all__ = ["MOST_LEVELS", "Level", "check_levels", "check_numbers", "check_other", "name_of"]
+__all__ = [
+    "MOST_LEVELS",
+    "OF_TYPE",
+    "Level",
+    "check_levels",
+    "check_numbers",
+    "check_other",
+    "name_of",
+]
 
 Level = str | float | bool
 
 MOST_LEVELS = 1000
 """Each level has a share of the same rows: of more of them none would show."""
+
+OF_TYPE = "dtype"
+"""What is stated in the place of levels if those of the column's type are public."""
 
 
 def name_of(level: object) -> str:
@@ -41,7 +52,8 @@ def check_levels(column: str, levels: object) -> tuple[Level, ...]:
     """Return stated levels as plain values, or refuse what cannot be told apart."""
     if isinstance(levels, str) or not isinstance(levels, Sequence):
         raise ParameterError(
-            f"levels of column {column!r} must be a list of texts, of numbers or of truth values."
+            f"levels of column {column!r} must be a list of texts, of numbers or of truth values; "
+            f'or "{OF_TYPE}", if its type has levels that were not made from the rows.'
         )
     if not levels:
         raise ParameterError(f"levels of column {column!r} is empty; state all answers.")

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dpcov.errors import ParameterError
 
-__all__ = ["FORMS", "MARKS", "PLAIN", "TRUTHS", "check_form", "parse_number"]
+__all__ = ["FORMS", "MARKS", "PLAIN", "TRUTHS", "check_form", "number_pattern", "parse_number"]
 
 PLAIN = "1234.5"
 FORMS = {
@@ -58,17 +58,20 @@ def parse_number(text: str, form: str = PLAIN) -> float | None:
     """
     decimal, thousands = FORMS[form]
     bare = text.strip(" \t")
-    if _pattern(form).fullmatch(bare) is None:
+    if _compiled(form).fullmatch(bare) is None:
         return None
     if thousands:
         bare = bare.replace(thousands, "")
     return float(bare.replace(decimal, "."))
 
 
-@lru_cache
-def _pattern(form: str) -> re.Pattern[str]:
+def number_pattern(form: str) -> str:
+    """Return what a number of a form looks like, as a regular expression."""
     decimal, thousands = (re.escape(mark) for mark in FORMS[form])
-    whole = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|\d+" if thousands else r"\d+"
-    return re.compile(
-        rf"[+-]?(?:(?:{whole})(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?", re.ASCII
-    )
+    whole = rf"[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+|[0-9]+" if thousands else "[0-9]+"
+    return rf"[+-]?(?:(?:{whole})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+
+
+@lru_cache
+def _compiled(form: str) -> re.Pattern[str]:
+    return re.compile(number_pattern(form))

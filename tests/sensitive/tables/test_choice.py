@@ -249,11 +249,6 @@ def test_columns_that_are_not_selected_are_not_read_from_parquet(tmp_path):
         list(open_table(path, select=["a"], privacy_unit="city").unit_keys(10))
 
 
-def test_a_text_column_of_a_csv_file_is_named_by_its_place_in_the_file(tmp_path):
-    with pytest.raises(InputError, match=r"Column 'city' of x\.csv is not numeric"):
-        read(open_table(csv(tmp_path), select=["c", "city"]))
-
-
 @pytest.mark.parametrize("kind", ["parquet", "data set", "pyarrow", "stream"])
 def test_an_index_that_pandas_wrote_is_no_data(kind, tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[30, 10, 20])

@@ -190,13 +190,6 @@ def test_facts_say_whether_cells_may_be_missing_where_the_type_has_no_room(facts
     assert open_table(np.array([[1], [2]]), facts=stated).fields[0].may_be_missing is expected
 
 
-@pytest.mark.claim("P26")
-def test_a_category_without_nulls_has_no_cells_but_its_levels():
-    cells = pa.array(["f", "m"]).dictionary_encode()
-    schema = pa.schema([pa.field("sex", cells.type, nullable=False)])
-    assert not open_table(pa.table([cells], schema=schema)).fields[0].may_be_missing
-
-
 def test_a_masked_array_may_have_missing_cells_of_any_type():
     fields = open_table(np.ma.array([[1], [2]], mask=[[0], [0]])).fields
     assert fields[0].may_be_missing is True

@@ -13,7 +13,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import InputError, MissingExtraError
-from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables import csv_file, open_table
 from sensitive.tables.memory import megabytes_to_read, needs_linux
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -110,7 +110,7 @@ def test_a_file_that_shrinks_after_it_was_opened_is_refused(tmp_path, kind):
 
 
 def test_small_pieces_of_a_csv_file_leave_no_trace(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpcov.sensitive.tables.csv_file._BLOCK_BYTES", 300)
+    monkeypatch.setattr(csv_file, "_block_bytes", lambda n_columns: 300)
     path = write(tmp_path, "csv")
     assert (read(path) == ROWS).all()
     assert [len(block) for block in blocks(path, size=40)] == [40, 40, 21]
@@ -123,16 +123,21 @@ def test_an_empty_cell_of_a_csv_file_is_missing(tmp_path, cell):
     np.testing.assert_array_equal(read(path), [[1, np.nan], [2, 3]])
 
 
-def test_a_blank_line_of_a_csv_file_with_one_column_is_a_missing_cell(tmp_path):
+@pytest.mark.parametrize("row", ["1", "1,2"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_a_csv_file_is_nobody_s_row(tmp_path, row, end):
     path = tmp_path / "x.csv"
-    path.write_text("a\n1\n\n3\n")
-    np.testing.assert_array_equal(read(path), [[1], [np.nan], [3]])
-
-
-def test_a_blank_line_of_a_csv_file_with_more_columns_is_no_row(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("a,b\n1,2\n\n3,4\n\n")
+    names = "a,b"[: len(row)]
+    path.write_text(end.join([names, "", row, "", "", row, ""]))
     assert open_table(path).n_rows == 2
+    assert len(read(path)) == 2
+
+
+def test_a_missing_cell_of_a_csv_file_with_one_column_is_written_in_quotes(tmp_path):
+    path = tmp_path / "x.csv"
+    pd.DataFrame({"a": [1.0, None, 3.0]}).to_csv(path, index=False)
+    np.testing.assert_array_equal(read(path), [[1], [np.nan], [3]])
+    assert pd.read_csv(path)["a"].isna().tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -218,13 +223,6 @@ TEXT = pa.table({"a": [1.0, 2.0], "city": [CELL, "x"]})
 BAD = {
     "ragged": (csv(f"a,b\n1,2\n{CELL}\n3,4\n"), "Row 3 of survey.csv, .* has more or fewer"),
     "too many cells": (csv(f"a,b\n1,2\n3,4,{CELL}\n"), "more or fewer cells than the 2"),
-    "text": (csv(f"a,city\n1,x{CELL}\n2,y\n"), "Column 2 of survey.csv is not numeric"),
-    "late text": (
-        csv("a,city\n" + "1,2\n" * 3_000_000 + f"1,x{CELL}\n"),
-        "Column 2 of survey.csv is not numeric",
-    ),
-    "truth": (csv("a,city\n1,true\n2,false\n"), "Column 2 of survey.csv is not numeric"),
-    "date": (csv(f"a,day\n1,2{CELL}-01-01\n2,3\n"), "Column 2 of survey.csv is not"),
     "no header": (csv(f"{CELL},1.5\n2,3\n4,5\n"), "first line of survey.csv .* somebody's row"),
     "empty csv": (csv(""), "survey.csv is empty"),
     "blank csv": (csv("\n\n"), "survey.csv is empty"),
@@ -285,8 +283,8 @@ def test_a_bad_file_is_refused_without_quoting_it_and_spends_nothing(what, tmp_p
     make, message = BAD[what]
     path = make(tmp_path)
     monkeypatch.setattr("dpcov.mechanisms.dense.release_gram", None)
+    stated = {"row_norm": 1.0, "missing": "center", "allow": {"small"}}
     with pytest.raises(InputError, match=message) as caught:
-        stated = {"row_norm": 1.0, "missing": "center", "allow": {"small"}}
         dpcov.release(path, epsilon=1.0, delta=1e-9, **stated)
     assert CELL not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -307,13 +305,6 @@ def test_a_file_that_may_not_be_read_is_refused(name, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=f"No permission to read .*{name}") as caught:
         open_table(path)
     assert caught.value.__context__ is None
-
-
-def test_a_text_column_is_called_by_its_given_name(tmp_path):
-    path = csv("a,Smith\n1,x\n2,y\n")(tmp_path)
-    with pytest.raises(InputError, match="Column 'surname'") as caught:
-        read(path, columns=["age", "surname"])
-    assert "Smith" not in str(caught.value)
 
 
 def test_given_names_do_not_hide_that_a_csv_file_has_no_header(tmp_path):

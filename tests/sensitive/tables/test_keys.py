@@ -17,7 +17,7 @@ from dpcov.exact.grid import Grid
 from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.engines.serial import SerialEngine
 from dpcov.sensitive.sums.gram import GramKernel
-from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables import csv_file, open_table
 from dpcov.sensitive.tables.arrow_columns import read_arrow_keys
 from dpcov.sensitive.tables.keys import as_keys, check_keys
 from dpcov.sensitive.tables.privacy_units import limit_rows
@@ -271,7 +271,7 @@ def test_an_empty_unit_of_a_csv_file_is_missing(tmp_path, cell):
 
 
 def test_a_person_is_the_same_in_every_piece_of_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpcov.sensitive.tables.csv_file._BLOCK_BYTES", 40)
+    monkeypatch.setattr(csv_file, "_block_bytes", lambda n_columns: 40)
     who = [b"ann", b"bob", b"1", b"cid"] * 50
     assert codes(csv(tmp_path, *who)) == [0, 1, 2, 3] * 50
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,11 +244,11 @@ def _declared_type(field: pa.Field) -> CellType:
 def with_dictionaries(types: Sequence[CellType], table: pa.Table) -> list[CellType]:
     """Return the types of a table in memory, with the levels that its dictionaries carry.
 
-    They are taken for public if they are the same in all chunks: such a dictionary was made
+    They are levels of a type if they are the same in all chunks: such a dictionary was made
     before the rows were cut. One that grew with the data is not.
     """
     return [
-        replace(kind, levels=_shared_levels(table.column(place)))
+        replace(kind, levels=partial(_shared_levels, table.column(place)))
         if kind.kind == "category"
         else kind
         for place, kind in enumerate(types)

@@ -23,13 +23,9 @@ from dpcov.columns.fields import Field
 from dpcov.columns.moments import as_moment, parse_moment, split_days
 from dpcov.columns.written import MARKS, PLAIN, TRUTHS, parse_number
 
-__all__ = ["CellRule", "NotANumberError"]
+__all__ = ["CellRule"]
 
 Array = npt.NDArray[np.float64]
-
-
-class NotANumberError(Exception):
-    """A text that should be a number is none. It carries nothing: the text is a cell."""
 
 
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
@@ -50,9 +46,6 @@ class CellRule:
         steps.
     form : str
         How numbers are written where cells are texts.
-    is_strict : bool
-        Whether a text that is neither a number nor a code is refused, as in a CSV file of which
-        nothing else is stated.
 
     Examples
     --------
@@ -65,7 +58,6 @@ class CellRule:
     may_be_missing: bool
     mode: str = "number"
     form: str = PLAIN
-    is_strict: bool = False
 
     @property
     def field(self) -> Field:
@@ -126,8 +118,6 @@ class CellRule:
             moment = parse_moment(text)
             return math.nan if moment is None else self._of_number(column.count(*moment))
         number = parse_number(text, self.form)
-        if number is None and self.is_strict:
-            raise NotANumberError
         return self._other if number is None else self._of_number(number)
 
     def _of_number(self, number: float) -> float:

@@ -6,6 +6,7 @@ cell is read for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = ["NUMERIC", "CellType"]
@@ -28,8 +29,9 @@ class CellType:
         What its library calls it, for refusals.
     nullable : bool
         Whether the type has room for a missing cell.
-    levels : tuple, optional
-        Of a category, if they are part of the type.
+    levels : callable, optional
+        Of a category whose type has levels: returns them, or None if they are of no type. They
+        are data, unless the caller says otherwise: nobody asks for them before that.
     ordered : bool
         Of a category: whether the type says that its levels have an order.
     """
@@ -37,7 +39,7 @@ class CellType:
     kind: str
     called: str = ""
     nullable: bool = True
-    levels: tuple[object, ...] | None = None
+    levels: Callable[[], tuple[object, ...] | None] | None = None
     ordered: bool = False
 
     @property

@@ -6,11 +6,12 @@ nothing. No cell is read for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpcov.columns.column import Column
-from dpcov.columns.levels import Level, name_of
+from dpcov.columns.levels import OF_TYPE, Level, name_of
 from dpcov.columns.written import PLAIN
 from dpcov.errors import InputError, ParameterError
 from dpcov.sensitive.tables.cell_rules import CellRule
@@ -22,6 +23,7 @@ from dpcov.sensitive.tables.names import call_column
 __all__ = ["with_rules"]
 
 _LEVELS, _NUMBERS, _UNIT = 'levels = ["…", "…"]', f'text = "{PLAIN}"', 'unit = "days"'
+_LEVELS_OF_TYPE = f'levels = "{OF_TYPE}"'
 _LEAVE_OUT = "or leave it out by columns=."
 _TEXTS = ("text", "category", "object", "unknown")
 
@@ -77,7 +79,7 @@ def _weight_rule(column: Column, declared: CellType, called: _Called) -> CellRul
 def _rule(column: Column, declared: CellType, called: _Called, form: str) -> CellRule:
     """Return how the cells of a column are read that is no weight."""
     form = column.text or form
-    if column.levels is None and column.text is None and declared.kind == "category":
+    if column.levels == OF_TYPE:
         column = _with_levels_of_type(column, declared, called)
     may_be_missing = _may_be_missing(column, declared)
     if column.levels is not None:
@@ -89,10 +91,7 @@ def _rule(column: Column, declared: CellType, called: _Called, form: str) -> Cel
         return CellRule(column, may_be_missing, "time")
     says_how = column.text is not None or column.unit is not None
     if declared.kind == "unknown" and not says_how:
-        # A code that is a text cannot stand in a column of numbers that Arrow reads.
-        has_texts = any(isinstance(code, str) for code in column.missing)
-        mode = "text" if has_texts else "number"
-        return CellRule(column, may_be_missing, mode, form, is_strict=has_texts)
+        return CellRule(column, may_be_missing)
     if not says_how:
         raise _refuse_text(column, declared, called)
     return CellRule(column, may_be_missing, "text", form)
@@ -113,32 +112,44 @@ def _may_be_missing(column: Column, declared: CellType) -> bool:
         return not column.complete
     # What cannot be read as a level, a number or a time is missing, whatever the type.
     translated = column.levels is not None or column.text is not None
-    has_other = column.other is not None or declared.levels is not None
-    return declared.nullable or bool(column.missing) or (translated and not has_other)
+    return declared.nullable or bool(column.missing) or (translated and column.other is None)
 
 
 def _with_levels_of_type(column: Column, declared: CellType, called: _Called) -> Column:
-    """Return a category with the levels that are part of its type."""
-    if declared.levels is None:
-        raise _refuse_text(column, declared, called)
-    kinds = {type(level) for level in declared.levels}
-    if not kinds <= {str, int, float, bool}:
+    """Return a category with the levels of its type, which the caller says are public.
+
+    Notes
+    -----
+    Claim P8. Only the order of a type that is declared to be ordered is part of what was said. Any
+    other may be the order in which levels came first among the rows: they are sorted.
+    """
+    found = None if declared.levels is None else declared.levels()
+    if found is None:
         raise InputError(
-            f"{called} is a category whose levels are no texts, numbers or truth values. State "
-            f"its levels as texts, {_LEAVE_OUT}"
+            f"{called} is of type {declared.called}, and no levels are part of it. State them from "
+            f"knowledge: {_line(called, column, _LEVELS)}; {_LEAVE_OUT}"
         )
-    levels: tuple[Level, ...] = declared.levels  # type: ignore[assignment]
-    codes = {name_of(code) for code in column.missing}
-    kept = tuple(level for level in levels if name_of(level) not in codes)
-    if not kept:
+    codes = {"", *map(name_of, column.missing)}
+    kept = [level for level in found if not _is_gap(level) and name_of(level) not in codes]
+    if not {type(level) for level in kept} <= {str, int, float, bool} or not kept:
         raise InputError(
-            f"{called} is a category whose type says no levels. State its levels, {_LEAVE_OUT}"
+            f"{called} is a category whose type has no levels that are texts, numbers or truth "
+            f"values. State its levels as texts, {_LEAVE_OUT}"
         )
+    ordered = declared.ordered and column.ordered is not False
+    if not ordered:
+        kept.sort(key=lambda level: (isinstance(level, str), level))
+    levels: tuple[Level, ...] = tuple(kept)  # type: ignore[arg-type]
     try:
-        return replace(column, levels=kept, ordered=column.ordered or declared.ordered or None)
+        return replace(column, levels=levels, ordered=ordered or None)
     except ParameterError as error:
         problem = str(error)
     raise InputError(f"{called} is a category whose type says its levels. {problem}")
+
+
+def _is_gap(level: object) -> bool:
+    """Return whether a level stands for a missing cell: an encoder may have made one of it."""
+    return level is None or (isinstance(level, float) and not math.isfinite(level))
 
 
 def _mode_of_levels(column: Column, declared: CellType, called: _Called) -> str:
@@ -182,6 +193,13 @@ def _check_time(column: Column, declared: CellType, called: _Called) -> None:
 
 def _refuse_text(column: Column, declared: CellType, called: _Called) -> InputError:
     """Return the refusal of a text of which nobody said what it can be."""
+    if declared.levels is not None:
+        return InputError(
+            f"{called} is of type {declared.called}, and its levels may have been made from the "
+            "rows: then one of them tells that somebody has it. State them from knowledge: "
+            f"{_line(called, column, _LEVELS)}; or say that those of the type are public: "
+            f"{_line(called, column, _LEVELS_OF_TYPE)}; {_LEAVE_OUT}"
+        )
     is_category = declared.kind == "category"
     why = " whose levels are no part of its type" if is_category else ", not a number"
     return InputError(

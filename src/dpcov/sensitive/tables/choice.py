@@ -15,7 +15,7 @@ from dpcov.columns import Column, Columns
 from dpcov.columns.codes import Code
 from dpcov.columns.csv_form import COMMAS, CsvForm
 from dpcov.columns.fields import Field
-from dpcov.columns.levels import name_of
+from dpcov.columns.levels import OF_TYPE, name_of
 from dpcov.columns.stated import did_you_mean
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.cell_rules import CellRule
@@ -318,7 +318,8 @@ def _with_codes(column: Column, codes: tuple[Code, ...]) -> Column:
     """Return a column with the codes that hold for all: what it states itself goes before."""
     if not codes or column.complete:
         return column
-    levels = {name_of(level) for level in column.levels or ()}
+    listed = () if column.levels == OF_TYPE else column.levels or ()
+    levels = set(map(name_of, listed))
     more = [code for code in codes if name_of(code) not in levels]
     return replace(column, missing=(*column.missing, *more))
 

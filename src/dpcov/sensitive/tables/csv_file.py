@@ -1,28 +1,29 @@
 """Rows from a CSV file, compressed or not: a header and cells.
 
-Every column is read as float64, but for those of which levels, a unit or the form of numbers is
-stated, and the unit column: they are read as they are written. A type that is guessed from the
-first rows would make what is accepted depend on them. Arrow is shown the rows alone, and never
-the header.
+Arrow splits lines into cells, and gives them as they are written. It converts none and guesses no
+type: what a cell becomes follows from that cell and from what is stated of its column. A cell that
+is no number is missing, as an empty one is. A blank line is nobody's row. Arrow is shown the rows
+alone, and never the header.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from dpcov.columns.csv_form import CsvForm
 from dpcov.columns.written import MARKS
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.arrow import ArrowBatchSource
-from dpcov.sensitive.tables.arrow_columns import import_pyarrow, read_texts
-from dpcov.sensitive.tables.cell_rules import CellRule, NotANumberError
+from dpcov.sensitive.tables.arrow_columns import import_pyarrow
+from dpcov.sensitive.tables.arrow_numbers import numbers_in_texts
+from dpcov.sensitive.tables.cell_rules import CellRule
 from dpcov.sensitive.tables.cell_types import CellType
 from dpcov.sensitive.tables.cells import with_rules
 from dpcov.sensitive.tables.choice import Choice, Wanted, choose_from_frame
@@ -30,15 +31,14 @@ from dpcov.sensitive.tables.csv_header import BOM, Header, check_header, is_comp
 from dpcov.sensitive.tables.csv_rows import count_lines
 from dpcov.sensitive.tables.keys import Keys, refuse_missing_unit
 from dpcov.sensitive.tables.kinds import Declared, Files, TableKind
-from dpcov.sensitive.tables.names import call_column
-from dpcov.sensitive.tables.refusals import read_all_or_refuse
+from dpcov.sensitive.tables.refusals import read_all_or_refuse, read_or_refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["KIND", "CsvSource"]
 
-_BLOCK_BYTES = 4 << 20  # a line must fit; several are parsed ahead
+_LONGEST_ROW, _LONGEST_CELL = 1 << 20, 100  # in bytes: of a few columns, and of each of many
 _RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected \d+ col")
 
 
@@ -56,38 +56,44 @@ class CsvSource(ArrowBatchSource):
         super().__init__(choice, self._count_rows(), path.name)
 
     def _count_rows(self) -> int:
-        # A blank line of a file with one column is a row.
-        if len(self._labels) > 1 and not is_compressed(self._path):
-            lines = count_lines(self._path, self._header.end)
-            if lines is not None:
+        """Return the number of rows, and refuse one that is too long, wherever it stands."""
+        if not is_compressed(self._path):
+            counted = count_lines(self._path, self._header.end)
+            if counted is not None:
+                n_rows, longest = counted
+                self._check_length(longest)
                 # Other columns than are stated are refused at once: the first rows tell.
-                next(self._read(_countable()), None)
-                return lines
-        return sum(batch.num_rows for batch in self._read(_countable()))
+                next(self._read([0]), None)
+                return n_rows
+        n_rows = 0
+        for batch in self._read(range(len(self._labels))):
+            n_rows += batch.num_rows
+            self._check_length(_longest_row(batch))
+        return n_rows
+
+    def _check_length(self, longest: int) -> None:
+        if longest > _most_bytes(len(self._labels)):
+            raise InputError(self._too_long())
+
+    def _too_long(self) -> str:
+        return (
+            f"A row of {self._path.name} has more than {_most_bytes(len(self._labels)):,} bytes, "
+            "the most for its number of columns; or a quotation mark is not closed. Write the file "
+            "without that cell, or without the column of long texts."
+        )
 
     def _batches(self, places: tuple[int, ...]) -> Iterator[Sequence[Any]]:
-        pyarrow = import_pyarrow()
-        types = dict.fromkeys(places, pyarrow.float64())
-        # As bytes: 007 and 7 are two people, and no encoding is guessed.
-        written = {
-            place
-            for place, rule in zip(self._choice.places, self._choice.rules, strict=True)
-            if rule.mode == "text"
-        }
-        for place in {*written, self._choice.privacy_unit} & types.keys():
-            types[place] = pyarrow.binary()
-        return (batch.columns for batch in self._read(types))
+        return (batch.columns for batch in self._read(places))
 
     def _cells(self, column: Any, rule: CellRule) -> npt.NDArray[Any]:
-        if not rule.is_strict:
+        if rule.mode != "number":
             return super()._cells(column, rule)
-        cells: npt.NDArray[Any] | None = None
-        with suppress(NotANumberError):
-            cells = read_texts(column, rule)
-        if cells is None:
-            place = self._labels.index(rule.column.name)
-            raise InputError(self._not_numeric(place))
-        return cells
+        return rule.of_numbers(
+            read_or_refuse(
+                lambda: numbers_in_texts(column, self._form.decimal),
+                f"{self._path.name} cannot be read.",
+            )
+        )
 
     def _keys(self, column: Any, name: str) -> Keys:
         from pyarrow import compute
@@ -103,28 +109,18 @@ class CsvSource(ArrowBatchSource):
             )
         return super()._keys(column, name)
 
-    def _read(self, types: dict[int, Any]) -> Iterator[pa.RecordBatch]:
+    def _read(self, places: Collection[int]) -> Iterator[pa.RecordBatch]:
         if self._has_header and read_header(self._path, self._form) != self._header:
             raise InputError(f"{self._path.name} changed while it was read.")
         return read_all_or_refuse(
-            lambda: _parse(self._path, self._header, types, self._form), self._explain
-        )
-
-    def _not_numeric(self, place: int) -> str:
-        called = call_column(
-            self._labels[place], place, is_known=self._wanted.states(self._labels[place])
-        )
-        return (
-            f"{called} of {self._path.name} is not numeric: it has a cell that is not a number. "
-            "State its levels if it is a category, or the codes of missing cells; drop it first, "
-            "leave it out by columns=, or convert it by a public rule."
+            lambda: _parse(self._path, self._header, places, self._form), self._explain
         )
 
     def _explain(self, error: Exception) -> str:
         """Say what is wrong, from the beginning of what Arrow says: the end may quote a cell."""
         labels, file = self._labels, self._path.name
-        if found := re.match(r"In CSV column #(\d+): ", str(error)):
-            return self._not_numeric(int(found[1]))
+        if "straddl" in str(error):
+            return self._too_long()
         if found := _RAGGED.match(str(error)):
             number = found[1] or self._find_ragged()
             where = f"Row {int(number) + self._has_header} " if number else "A row "
@@ -132,8 +128,8 @@ class CsvSource(ArrowBatchSource):
             advice = (
                 ""
                 if self._has_header
-                else " Without a header all columns of a file are stated, and are numbers; for a "
-                "file with others, write a line of names at its top."
+                else " Without a header all columns of a file are stated: write a line of names "
+                "at its top, and state some."
             )
             return (
                 f"{where}of {file}, counted from its first line, has more or fewer cells than "
@@ -146,7 +142,7 @@ class CsvSource(ArrowBatchSource):
     def _find_ragged(self) -> str | None:
         """Return the number of the row that Arrow refused: it says so only without threads."""
         try:
-            for _ in _parse(self._path, self._header, _countable(), self._form):
+            for _ in _parse(self._path, self._header, [0], self._form):
                 pass
         except import_pyarrow().ArrowInvalid as error:
             found = _RAGGED.match(str(error))
@@ -154,9 +150,27 @@ class CsvSource(ArrowBatchSource):
         return None
 
 
-def _countable() -> dict[int, Any]:
-    """Return what is enough to count rows: the first column, in bytes that are not converted."""
-    return {0: import_pyarrow().binary()}
+def _most_bytes(n_columns: int) -> int:
+    """Return how long a row may be: its cells, without quotation marks, and what separates them."""
+    return max(_LONGEST_ROW, _LONGEST_CELL * n_columns)
+
+
+def _block_bytes(n_columns: int) -> int:
+    """Return how much Arrow parses at a time; several blocks are parsed ahead.
+
+    The longest row fits, also with a quotation mark for each letter and two for each cell.
+    """
+    return 4 * _most_bytes(n_columns)
+
+
+def _longest_row(batch: pa.RecordBatch) -> int:
+    """Return the length of the longest row of a batch that has all columns."""
+    from pyarrow import compute
+
+    lengths = np.full(batch.num_rows, batch.num_columns - 1)
+    for column in batch.columns:
+        lengths += compute.binary_length(column).to_numpy()
+    return int(lengths.max(initial=0))
 
 
 def _open(path: Path, wanted: Wanted) -> tuple[Header, Choice, Wanted]:
@@ -193,12 +207,12 @@ def _stated_labels(wanted: Wanted, name: str) -> tuple[str, ...]:
 
 
 def _parse(
-    path: Path, header: Header, types: dict[int, Any], form: CsvForm
+    path: Path, header: Header, places: Collection[int], form: CsvForm
 ) -> Iterable[pa.RecordBatch]:
-    """Begin to parse the columns that have a type."""
+    """Begin to parse some columns: their cells as they are written, in bytes."""
     from pyarrow import csv
 
-    n_columns = len(header.labels)
+    n_columns, names = len(header.labels), list(map(str, places))
     file = _after(path, header.end)
     if file is None:
         return ()
@@ -207,20 +221,21 @@ def _parse(
         csv.ReadOptions(
             # By place: names may be repeated among the columns that are not read.
             column_names=[str(place) for place in range(n_columns)],
-            block_size=_BLOCK_BYTES,
+            block_size=_block_bytes(n_columns),
             # Only without threads does Arrow number a row that it refuses: good for counting.
-            use_threads=len(types) > 1,
+            use_threads=len(names) > 1,
         ),
-        # The blank lines of a file with one column are missing cells: a row each.
-        csv.ParseOptions(delimiter=form.delimiter, ignore_empty_lines=n_columns != 1),
+        # A cell in quotes may have several lines, also where a block ends.
+        csv.ParseOptions(
+            delimiter=form.delimiter, ignore_empty_lines=True, newlines_in_values=True
+        ),
         csv.ConvertOptions(
-            column_types={str(place): kind for place, kind in types.items()},
-            include_columns=[str(place) for place in types],
-            null_values=list(MARKS),
-            # Of texts the rule of their column says which are missing.
+            # As bytes: 007 and 7 are two people, and no encoding is guessed.
+            column_types=dict.fromkeys(names, import_pyarrow().binary()),
+            include_columns=names,
+            # The rule of a column says which cells are missing.
             strings_can_be_null=False,
             check_utf8=False,
-            decimal_point=form.decimal,
         ),
     )
     return reader

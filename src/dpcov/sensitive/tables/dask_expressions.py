@@ -19,7 +19,14 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetRead", "guesses_types", "keep_objects", "parquet_files", "partitions_of"]
+__all__ = [
+    "ParquetRead",
+    "guesses_types",
+    "keep_objects",
+    "parquet_files",
+    "parquet_fragments",
+    "partitions_of",
+]
 
 # They leave each column that they keep under its name, and as it was.
 _KEEPING = (
@@ -83,15 +90,25 @@ def parquet_files(table: Any, label: Any) -> Iterator[ParquetRead]:
     """Yield the readings of Parquet files from which a column may come."""
     origin = _origin(table.expr, label)
     for node in (table.expr if origin is None else origin).walk():
-        kind = type(node).__name__
-        if kind.startswith("ReadParquet"):
+        if type(node).__name__.startswith("ReadParquet"):
             # Under another name it may be any of them, or their index.
             labels = _stored_labels(node) if origin is None else [str(label)]
-            if kind.endswith("PyarrowFS"):
-                yield ParquetRead(labels, list(node.fragments), None)
-            else:
-                files = node._dataset_info["ds"]
-                yield ParquetRead(labels, list(files.get_fragments()), files.schema)
+            yield ParquetRead(labels, *_fragments(node))
+
+
+def parquet_fragments(table: Any) -> Iterator[Any]:
+    """Yield all Parquet files that a frame is read from."""
+    for node in table.expr.walk():
+        if type(node).__name__.startswith("ReadParquet"):
+            yield from _fragments(node)[0]
+
+
+def _fragments(node: Any) -> tuple[list[Any], pa.Schema | None]:
+    """Return the files of a reading, and the types that they are read as, if that is known."""
+    if type(node).__name__.endswith("PyarrowFS"):
+        return list(node.fragments), None
+    files = node._dataset_info["ds"]
+    return list(files.get_fragments()), files.schema
 
 
 def guesses_types(table: Any, label: Any) -> bool:

@@ -24,6 +24,7 @@ from dpcov.sensitive.tables.dask_expressions import (
     guesses_types,
     keep_objects,
     parquet_files,
+    parquet_fragments,
     partitions_of,
 )
 from dpcov.sensitive.tables.frames import FrameSource, declare_frame
@@ -41,6 +42,7 @@ from dpcov.sensitive.tables.pieces import Parts, Piece, Split
 from dpcov.sensitive.tables.refusals import kind_of, read_or_refuse
 from dpcov.sensitive.tables.source import RowSource
 from dpcov.sensitive.tables.sparse import SparseSource
+from dpcov.sensitive.tables.table_formats import refuse_formats
 from dpcov.sensitive.workers.schedulers import Scheduler, current_scheduler
 from dpcov.sensitive.workers.tasks import make_tasks
 
@@ -82,6 +84,8 @@ def _is_frame(table: Any) -> bool:
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
+    for file in read_or_refuse(lambda: list(parquet_fragments(table)), _UNREADABLE):
+        refuse_formats([file.path], file.filesystem)
     declared = FrameSource(table._meta, wanted)
     choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]

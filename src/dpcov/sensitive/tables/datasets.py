@@ -26,6 +26,7 @@ from dpcov.sensitive.tables.keys import refuse_mixture
 from dpcov.sensitive.tables.kinds import Declared, TableKind
 from dpcov.sensitive.tables.refusals import kind_of, read_all_or_refuse, read_or_refuse
 from dpcov.sensitive.tables.row_groups import read_groups
+from dpcov.sensitive.tables.table_formats import refuse_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,6 +158,8 @@ def _is_dataset(table: Any) -> bool:
 def _check(table: Any) -> None:
     if not hasattr(table, "count_rows") or not hasattr(table, "schema"):
         raise InputError(f"The table must be a data set of pyarrow; got {kind_of(table)}.")
+    for part in (table, *getattr(table, "children", ())):
+        refuse_formats(getattr(part, "files", ()), getattr(part, "filesystem", None))
 
 
 def _declare(table: Any, wanted: Wanted) -> Declared:

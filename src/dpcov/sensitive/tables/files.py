@@ -13,6 +13,7 @@ from typing import Any
 from dpcov.errors import InputError
 from dpcov.sensitive.tables.kinds import Files, TableKind
 from dpcov.sensitive.tables.refusals import read_or_refuse
+from dpcov.sensitive.tables.table_formats import refuse_formats
 
 __all__ = ["find_files", "is_path"]
 
@@ -28,6 +29,7 @@ def find_files(name: str | os.PathLike[str], kinds: Iterable[TableKind]) -> tupl
     The files of a folder are read in the order of their names.
     """
     path = _as_path(name)
+    refuse_formats([path])
     kind_of = {suffix: kind for kind in kinds for suffix in kind.suffixes}
     if read_or_refuse(path.is_dir, _why_unreadable(path)):
         paths = _list_folder(path, [each for each in kind_of if kind_of[each].in_folders])

@@ -272,7 +272,7 @@ def declare_types(schema: Mapping[str, nw.dtypes.DType]) -> Declared:
 
 def _declared_type(dtype: Any, *, nullable: bool = True) -> CellType:
     kind = _kind_of(dtype)
-    levels = tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
+    levels = (lambda: tuple(dtype.categories)) if isinstance(dtype, nw.Enum) else None
     room = nullable or kind not in ("whole number", "boolean")
     return CellType(kind, type(dtype).__name__, room, levels)
 
@@ -325,7 +325,7 @@ def _pandas_type(own: Any, kind: nw.dtypes.DType) -> CellType:
     if hasattr(own, "categories"):
         # Dask has a type for categories that it does not know yet.
         known = "__UNKNOWN_CATEGORIES__" not in own.categories
-        levels = tuple(own.categories.tolist()) if known else None
+        levels = (lambda: tuple(own.categories.tolist())) if known else None
         return CellType("category", "category", True, levels, bool(own.ordered))
     # Whole numbers of numpy have no room for a missing cell, but whether a column is of them may
     # have been decided by its cells: pandas reads a file with an empty one as floats.
