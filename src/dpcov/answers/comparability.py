@@ -129,6 +129,11 @@ def _check_releases(first: object, second: object) -> Release:
         )
     rules = {first.provenance.missing, second.provenance.missing}
     # A table whose gaps are refused has none.
+    if Missing.COMPLETE in rules and len(rules) > 1:
+        raise ParameterError(
+            "One release is about complete rows alone, and the other about all: release both with "
+            "the same missing=."
+        )
     if Missing.CENTER in rules and len(rules) > 1:
         raise ParameterError(
             "Missing cells were read as the center in one release and not in the other: release "

@@ -184,8 +184,8 @@ MissingCells = Annotated[
     Missing | None,
     typer.Option(
         "--missing",
-        help="Each pair by the rows in which both cells are there, which is the default, refuse "
-        "missing cells, or read the center.",
+        help="Each pair by the rows in which both cells are there, which is the default; complete "
+        "rows alone; refuse missing cells; or read the center.",
         rich_help_panel=_READING,
     ),
 ]

@@ -23,6 +23,8 @@ class Missing(str, Enum):
 
     PAIRWISE = "pairwise"
     """Each pair of columns by the rows in which both cells are there."""
+    COMPLETE = "complete"
+    """The rows in which every cell is there; others count as empty rows."""
     REFUSE = "refuse"
     CENTER = "center"
 
@@ -35,10 +37,10 @@ class Missing(str, Enum):
     def parse_for_rows(cls, value: object) -> Missing:
         """Return the rule, where a row must do without a word on which of its cells are there."""
         rule = cls.parse(value)
-        if rule is cls.PAIRWISE:
+        if rule in (cls.PAIRWISE, cls.COMPLETE):
             raise ParameterError(
-                "missing='pairwise' is for dpcov.release, which releases how often two cells are "
-                "there together. Here it must be 'refuse' or 'center'."
+                f"missing={rule.value!r} is for dpcov.release, which releases how many cells or "
+                "rows there are. Here it must be 'refuse' or 'center'."
             )
         return rule
 

@@ -89,10 +89,12 @@ def release(
         Shares of the budget for what is learned: of ``"range"``, ``"center"``, ``"limit"``,
         ``"mean"``, ``"scale"``, ``"beyond"``, ``"radius"`` and ``"clipping"``. The moments have
         what is left. See docs/choosing.md.
-    missing : {"pairwise", "refuse", "center"}, optional
+    missing : {"pairwise", "complete", "refuse", "center"}, optional
         What to do with missing and infinite cells. ``"pairwise"``: each pair of columns by the
         rows in which both cells are there, as `pandas.DataFrame.cov` does; how often that is, is
-        released with the moments. ``"refuse"``: raise; the promise then holds among complete
+        released with the moments. ``"complete"``: by the rows in which all cells are there, as
+        statsmodels and R do for regressions; how many there are is released first, and too few
+        are refused then. ``"refuse"``: raise; the promise then holds among complete
         tables only, since that there is a release tells that nobody's cell is missing.
         ``"center"``: read them as the center of their column, which should be close to the mean.
         By default pairwise where the row norm is learned, and refuse where it is stated.
@@ -234,13 +236,14 @@ def release(
         return finished
     opened = request.reading(table, passes=options.passes)
     with request.spending.settled(), opened as (source, adder):
+        rows = options.rows(source)
         made = release_dense(
-            source,
+            rows,
             options,
             engine=adder,
             stream=request.stream,
             reserve=request.spending.reserve,
-            accept=lambda n_rows: _check_size(options, source.fields, n_rows),
+            accept=lambda n_rows: _check_size(options, rows.fields, n_rows),
         )
         request.record(made)
     request.warn_of_weak_promise(made.n_rows)
@@ -253,7 +256,7 @@ def _check_size(options: DenseOptions, fields: Sequence[Field], n_rows: int) -> 
     """Refuse so few rows that nothing could be seen, or learned, unless that is allowed."""
     if "small" in options.allow:
         return
-    n_columns = len(fields) - (options.weight_bound is not None)
+    n_columns = len(fields) - (options.bound is not None)
     check_shown(
         lambda n: dense_outlook(options, n_rows=n, n_columns=n_columns).shown_half,
         n_rows=n_rows,

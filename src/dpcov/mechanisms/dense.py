@@ -31,6 +31,7 @@ from dpcov.releases.weights import Weights
 from dpcov.sensitive.engines.serial import Engine
 from dpcov.sensitive.sums.gram import GramKernel
 from dpcov.sensitive.tables import MAX_STREAM_ROWS, Rows
+from dpcov.sensitive.tables.complete import CompleteSource
 from dpcov.sensitive.tables.working import Reading, WorkingSource
 
 __all__ = ["DenseOptions", "release_dense"]
@@ -50,6 +51,11 @@ class DenseOptions:
     allow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        if self.missing is Missing.COMPLETE and self.row_norm is not None:
+            raise ParameterError(
+                "With missing='complete' the row norm is learned, and how many rows are "
+                "complete: leave row_norm out, or use missing='pairwise'."
+            )
         if self.weight_bound is not None and self.row_norm is not None:
             raise ParameterError(
                 "With weights the row norm is learned, and how much rows weigh: leave row_norm out."
@@ -75,20 +81,33 @@ class DenseOptions:
         """Whether missing cells are counted, pair by pair."""
         return self.missing is Missing.PAIRWISE
 
+    def rows(self, source: Rows) -> Rows:
+        """Return the rows that count: all, or the complete ones, with their weights."""
+        if self.missing is Missing.COMPLETE:
+            return CompleteSource(source, self.weight_bound)
+        return source
+
+    @property
+    def bound(self) -> float | None:
+        """The bound of the weights of rows, if they have any: that a row is complete is one."""
+        return self.weight_bound or (1.0 if self.missing is Missing.COMPLETE else None)
+
     def fields(self, n_columns: int) -> tuple[Field, ...]:
         """Return the columns that are stated, or numbers that may have gaps, without a table."""
-        weight = () if self.weight_bound is None else (Field("weight"),)
+        weight = () if self.bound is None else (Field("weight"),)
         if self.facts is not None:
             return (*(Field(each.name, _levels(each), facts=each) for each in self.facts), *weight)
         return (*(Field(f"x{place}") for place in range(n_columns)), *weight)
 
     def stated(self, fields: Sequence[Field], n_rows: int | None) -> Stated:
         """Return what is stated of columns, where something is learned from so many rows."""
-        if self.weight_bound is not None:
+        if self.bound is not None:
             fields = fields[:-1]  # the weight stands last
         design = Design.of(fields, gaps=self.counts_gaps)
-        stated = Stated.of([field.facts for field in fields], design, self.weight_bound)
-        if self.missing is Missing.CENTER or self.row_norm is not None:
+        stated = Stated.of([field.facts for field in fields], design, self.bound)
+        if self.missing is Missing.COMPLETE:
+            stated = replace(stated, counted=(0,), complete_rows=True)
+        elif self.missing is Missing.CENTER or self.row_norm is not None:
             open_ = [place for place, field in enumerate(fields) if field.may_be_missing]
             stated = replace(
                 stated,
@@ -130,9 +149,9 @@ class DenseOptions:
             n_rows=n_rows,
             row_norm=row_norm,
             multiplier=multiplier,
-            with_mean=self.weight_bound is None,
+            with_mean=self.bound is None,
             rows_per_unit=self.rows_per_unit,
-            leaves_traces=gaps or self.weight_bound is not None,
+            leaves_traces=gaps or self.bound is not None,
         )
 
     def check(self, n_columns: int | None) -> None:
@@ -163,7 +182,7 @@ def release_dense(
     budget = options.budget(stated, source.n_rows)
     reserve((*budget.events, budget.event(MOMENTS)))
     if options.row_norm is None:
-        return _release_learned(source, options, stated, budget, engine, stream)
+        return _release_learned(source, options, stated, budget, engine, stream, accept)
     if budget.events:
         check_cells(source, stated, budget, missing=options.missing, engine=engine, stream=stream)
     made = _release_moments(
@@ -186,6 +205,7 @@ def _release_learned(
     budget: LearningBudget,
     engine: Engine,
     stream: RandomStream,
+    accept: Callable[[int], None],
 ) -> Release:
     """Learn how rows are read, and to which norm they are clipped; release what that gives.
 
@@ -204,6 +224,7 @@ def _release_learned(
         engine=engine,
         stream=stream,
         stops="mismatch" not in options.allow,
+        accept=accept,
     )
     made = _release_moments(
         source,

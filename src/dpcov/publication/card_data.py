@@ -91,7 +91,7 @@ def _origins(release: AnyRelease) -> tuple[list[str], list[str | None]]:
 def _observed(release: AnyRelease) -> tuple[list[float | None], list[float | None]]:
     """Return the share of cells that are there, and its error, for each value."""
     size, missing = release.n_columns, release.provenance.missing
-    if missing == "center" or not isinstance(release, Release):
+    if missing in ("center", "complete") or not isinstance(release, Release):
         # Where cells may be missing, nothing says how many are.
         known = missing == "refuse"
         return [1.0 if known else None] * size, [0.0 if known else None] * size
@@ -106,6 +106,7 @@ def _describe_weights(release: AnyRelease) -> dict[str, Any] | None:
     if weights is None:
         return None
     rows = weights.effective_rows(release.n_rows)
+    complete = release.provenance.missing == "complete"
     # Of n w̄² / mean of w², to first order; the noise of both averages is independent.
     square = max(weights.mean_square, weights.mean**2)
     relative = math.hypot(2 * weights.error / weights.mean, weights.error / square)
@@ -118,8 +119,11 @@ def _describe_weights(release: AnyRelease) -> dict[str, Any] | None:
         "effective_rows": rows,
         "effective_rows_error": error,
         "in_words": (
-            f"Rows are weighted, with weights up to a public bound of {weights.bound:g}: as to "
-            f"sampling they count as {with_error(rows, error)} rows of equal weight."
+            f"Only complete rows count: {with_error(rows, error)}."
+            if complete and weights.bound == 1
+            else f"Rows{' that are complete' if complete else ''} are weighted, with weights up to "
+            f"a public bound of {weights.bound:g}: as to sampling they count as "
+            f"{with_error(rows, error)} rows of equal weight."
         ),
     }
 

@@ -95,10 +95,12 @@ def _what_was_learned(release: Release, learned: Learned) -> str:
     if "levels" in steps:
         number = _count(len(release.design.categories), "category", "categories")
         parts.append(f"the shares of the levels of {number}")
-    if "observed" in steps:
+    if release.provenance.missing == "complete":
+        parts.append("how many rows are complete")
+    elif "observed" in steps:
         number = _count(release.design.n_gaps, "column", "columns")
         parts.append(f"which share of the cells of {number} is missing")
-    if release.weights is not None:
+    if release.weights is not None and release.provenance.missing != "complete":
         parts.append("how much rows weigh")
     beyond = " and beyond the limits" if is_number.any() else ""
     parts.append(f"the row norm, and how much lies beyond it{beyond}")

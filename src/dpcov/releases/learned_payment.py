@@ -41,8 +41,9 @@ def learning_steps(release: Release, learned: Learned) -> list[str]:
         for known in (learned.known_center, learned.known_scale)
     )
     sought = (center or scale) and not _may_trust_bounds(release, learned)
-    counts_gaps = release.provenance.missing is Missing.CENTER and any(
-        event.name == "observed" for event in release.events
+    missing = release.provenance.missing
+    counts_gaps = missing is Missing.COMPLETE or (
+        missing is Missing.CENTER and any(event.name == "observed" for event in release.events)
     )
     steps = {
         "weights": release.weights is not None,

@@ -8,6 +8,7 @@ public or that an earlier step paid for.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,6 +62,8 @@ from dpcov.sensitive.tables.working import Reading, Weighing, WorkingSource
 __all__ = ["ColumnFacts", "Lesson", "check_cells", "learn", "learn_columns"]
 
 _FACTS = ("range", "center", "scale")
+# A count is likely no larger than so many noise sd above what was found.
+_LIKELY = 2.0
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -90,16 +93,20 @@ def learn(
     stream: RandomStream,
     tuning: Tuning = DEFAULT,
     stops: bool = True,
+    accept: Callable[[int], None] = lambda n_rows: None,
 ) -> Lesson:
     """Read the rows twice, and return what was learned.
 
     With `stops` it ends after the first counts if columns do not fit what is stated of them.
+    `accept` may refuse the number of rows that are complete, where others count as empty.
     """
     _check(source, stated, budget)
     design = stated.design
     counts = engine.run("columns", source, _counting(stated, missing))
     weights = _learn_weights(counts, stated, budget, tuning, stream)
-    facts = learn_columns(counts, stated, budget, tuning=tuning, stream=stream, stops=stops)
+    facts = learn_columns(
+        counts, stated, budget, tuning=tuning, stream=stream, stops=stops, accept=accept
+    )
     if weights is not None:
         weighing = Weighing(weights.bound, weights.constant)
         facts = replace(facts, reading=replace(facts.reading, weighing=weighing))
@@ -229,6 +236,7 @@ def learn_columns(
     tuning: Tuning,
     stream: RandomStream,
     stops: bool = True,
+    accept: Callable[[int], None] = lambda n_rows: None,
 ) -> ColumnFacts:
     """Learn how cells are read from the counts, in the order of the budget."""
     design = counts.design
@@ -236,7 +244,12 @@ def learn_columns(
     if stops:
         check_fit(stated, cells, levels, tuning)
     there, numbers = np.ones(len(design.fields)), None
-    there[stated.places_counted] = observed_shares(cells, tuning)
+    if stated.complete_rows:
+        likely = min(1.0, max(0.0, float(cells.values[0] + _LIKELY * cells.sd)))
+        accept(int(likely * counts.n_rows))
+        there[:] = observed_shares(cells, tuning)[0]
+    else:
+        there[stated.places_counted] = observed_shares(cells, tuning)
     if counts.cells is not None:
         setting = Setting(counts.cells, there[design.numbers], stated, tuning, stream)
         numbers = _learn_numbers(setting, budget)

@@ -61,7 +61,9 @@ def check_fit(
     MismatchError
         It names all columns that do not fit.
     """
-    empty = list(_empty_columns(stated, observed, tuning))
+    if stated.complete_rows:
+        _check_complete_rows(stated, observed, tuning)
+    empty = [] if stated.complete_rows else list(_empty_columns(stated, observed, tuning))
     others = [name for name in _empty_categories(stated, levels, tuning) if name not in empty]
     found = []
     if empty:
@@ -77,6 +79,17 @@ def check_fit(
     )
     error.columns = (*empty, *others)
     raise error
+
+
+def _check_complete_rows(stated: Stated, share: Noisy, tuning: Tuning) -> None:
+    """Stop where clearly nearly no row is complete."""
+    if share.values[0] + clear_margin(stated, tuning) * share.sd < tuning.nearly_empty:
+        raise MismatchError(
+            "Nearly no row is complete: in nearly all of them the cell of some column is missing, "
+            "or is not as stated. Leave out the columns with most gaps, or use missing='pairwise', "
+            "which names columns that do not fit. To release the table as it is, use "
+            "allow={'mismatch'}, which is --allow mismatch."
+        )
 
 
 def _empty_columns(stated: Stated, share: Noisy, tuning: Tuning) -> Iterator[str]:

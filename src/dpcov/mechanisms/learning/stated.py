@@ -37,7 +37,8 @@ class Stated:
     `trusts_narrow` says that narrow bounds are limits as they stand, and `weight_bound` that rows
     have weights up to that bound. `facts` are those of all columns, where any are stated.
     `counted` are the places of the columns whose cells are counted first, by default those with
-    gaps in the design. `moments_only` says that nothing else is learned.
+    gaps in the design. `moments_only` says that nothing else is learned, and `complete_rows` that
+    a row has all of its cells or none, so that those of one column are counted for all.
     """
 
     lower: Array
@@ -50,6 +51,7 @@ class Stated:
     facts: tuple[Column | None, ...] = ()
     counted: tuple[int, ...] | None = None
     moments_only: bool = False
+    complete_rows: bool = False
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "center", "scale"):
