@@ -8,9 +8,9 @@ import pytest
 import dpcov
 from dpcov.detection import dense_detectable, pairs_detectable
 from dpcov.errors import InputError, ParameterError
+from dpcov.mechanisms import dense_outlook
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.outlook import typical_row_norm
-from dpcov.mechanisms import dense_outlook
 from either import release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}

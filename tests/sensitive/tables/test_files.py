@@ -285,8 +285,8 @@ def test_a_bad_file_is_refused_without_quoting_it_and_spends_nothing(what, tmp_p
     make, message = BAD[what]
     path = make(tmp_path)
     monkeypatch.setattr("dpcov.mechanisms.dense.release_gram", None)
+    stated = {"row_norm": 1.0, "missing": "center", "allow": {"small"}}
     with pytest.raises(InputError, match=message) as caught:
-        stated = {"row_norm": 1.0, "missing": "center", "allow": {"small"}}
         dpcov.release(path, epsilon=1.0, delta=1e-9, **stated)
     assert CELL not in str(caught.value)
     assert caught.value.__cause__ is None
