@@ -29,8 +29,8 @@ def fitted():
 @pytest.mark.parametrize(
     "model",
     [
-        SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0),
-        PairsCovariance(epsilon=1.0, delta=1e-6, max_pairs=1, scales="none"),
+        SparseCovariance(epsilon=1.0, delta=1e-6, row_norm=1.0, allow=("small",)),
+        PairsCovariance(epsilon=1.0, delta=1e-6, max_pairs=1, scales="none", allow=("small",)),
     ],
     ids=["sparse", "pairs"],
 )
@@ -131,13 +131,24 @@ def test_impossible_options_are_refused_before_anything_is_released(monkeypatch)
             SparseCovariance(**BUDGET, **options).fit(ROWS)
 
 
+@pytest.mark.parametrize("kind", [SparseCovariance, PairsCovariance])
+def test_a_table_too_small_to_show_anything_is_fitted_if_that_is_allowed(kind):
+    own = {"row_norm": 6.0} if kind is SparseCovariance else {"max_pairs": 2, "scales": "none"}
+    facts = {"epsilon": 0.1, "delta": 1e-6, **own}
+    with pytest.raises(InputError, match="--allow small"):
+        kind(**facts).fit(ROWS[:50])
+    with pytest.warns(dpcov.errors.NothingDetectableWarning):
+        model = clone(kind(**facts, allow={"small"})).fit(ROWS[:50])
+    assert model.release_.n_rows == 50
+
+
 def test_failing_to_fit_learns_nothing():
     model = SparseCovariance(epsilon=-1, delta=1e-6, row_norm=1)
     with pytest.raises(dpcov.errors.ParameterError):
         model.fit(ROWS)
     assert not hasattr(model, "covariance_")
     with pytest.raises(MissingValueError):
-        SparseCovariance(**BUDGET).fit(np.full((5, 2), np.nan))
+        SparseCovariance(**BUDGET).fit(np.full((500, 2), np.nan))
 
 
 @pytest.mark.claim("P8")

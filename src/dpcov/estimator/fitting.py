@@ -50,6 +50,7 @@ _SHARED = (
     "engine",
     "seed",
     "ledger",
+    "allow",
 )
 
 

@@ -5,7 +5,7 @@ Owns its parameters: a constructor without logic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from dpcov.errors import ParameterError
@@ -29,7 +29,7 @@ class PairsCovariance(PrivateCovariance):
     Parameters
     ----------
     epsilon, delta, max_pairs, columns, center, scales, row_norm, cell_bound, neighbors, shares, \
-missing, privacy_unit, rows_per_unit, engine, seed, ledger
+missing, privacy_unit, rows_per_unit, engine, seed, ledger, allow
         See `dpcov.release_pairs`. There is no default for the first three. ``covariance_`` needs
         variances: `row_norm`, or public `scales`; or ``scales="none"`` for correlations.
     fdr, psd
@@ -79,6 +79,7 @@ missing, privacy_unit, rows_per_unit, engine, seed, ledger
         psd: str = "sparse",
         seed: int | None = None,
         ledger: Ledger | None = None,
+        allow: Collection[str] = (),
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -98,6 +99,7 @@ missing, privacy_unit, rows_per_unit, engine, seed, ledger
         self.psd = psd
         self.seed = seed
         self.ledger = ledger
+        self.allow = allow
 
     def _check(self) -> None:
         check_number("fdr", self.fdr, low=0.0, high=1.0)

@@ -5,7 +5,7 @@ Owns its parameters: a constructor without logic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from dpcov.estimator.fitting import PrivateCovariance
@@ -30,7 +30,7 @@ class SparseCovariance(PrivateCovariance):
     Parameters
     ----------
     epsilon, delta, columns, row_norm, neighbors, shares, missing, weight, weight_bound, \
-privacy_unit, rows_per_unit, engine, seed, ledger
+privacy_unit, rows_per_unit, engine, seed, ledger, allow
         See `dpcov.release`. There is no default for the first two.
     rule, threshold, gamma, sparse, psd
         See `dpcov.Release.estimate`.
@@ -95,6 +95,7 @@ privacy_unit, rows_per_unit, engine, seed, ledger
         psd: str = "sparse",
         seed: int | None = None,
         ledger: Ledger | None = None,
+        allow: Collection[str] = (),
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -115,6 +116,7 @@ privacy_unit, rows_per_unit, engine, seed, ledger
         self.psd = psd
         self.seed = seed
         self.ledger = ledger
+        self.allow = allow
 
     def _options(self) -> dict[str, Any]:
         names = ("rule", "threshold", "gamma", "sparse", "psd")
