@@ -241,7 +241,7 @@ def release(
             reserve=request.reserve,
             accept=lambda n_rows: _check_size(options, source.fields, n_rows, request.allow),
         )
-        request.record(made)
+        made = request.record(made, source)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:
         warn_of_saturation(made)
