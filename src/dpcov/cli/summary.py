@@ -53,6 +53,8 @@ def promise(card: Mapping[str, Any]) -> Group:
     lines.append(Text(printable(card["data"]["in_words"])))
     if card["data"]["weights"] is not None:
         lines.append(Text(printable(card["data"]["weights"]["in_words"])))
+    if card["data"]["left_out"] is not None:
+        lines.append(Text(printable(card["data"]["left_out"]["in_words"])))
     lines.append(Text())
     if not guarantee["holds"]:
         lines.append(Text(f"{guarantee['in_words']}\n", style="bold red"))

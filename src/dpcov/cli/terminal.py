@@ -50,7 +50,7 @@ _OPTIONS = {
     r"see release\.columns": "dpcov show lists them, and so does columns.csv",
     r"\bcsv=\{'delimiter': '(.)'\}, and 'decimal': ','": r"--delimiter '\1', and --decimal ','",
     r"\bmissing_codes\b=?": "--missing-code",
-    r"\bcolumns=": "--columns",
+    r"\bcolumns=(?!\{)": "--columns",
     r"\bheader=True\b": "--header",
     r"\bheader=False\b": "--no-header",
     r"\brows_per_unit\b=?": "--rows-per-unit",

@@ -37,6 +37,8 @@ class Columns:
         At least one. Columns of a table that are not among them are not read. A name with ``*``
         or ``?`` is a pattern: it stands for the columns of a table that it matches, in the
         table's order, and that are not named themselves.
+    is_about_all : bool, default False
+        The facts are about all columns, and name none: identifiers are left out all the same.
 
     Examples
     --------
@@ -49,8 +51,9 @@ class Columns:
     """
 
     facts: tuple[Column, ...]
+    is_about_all: bool = False
 
-    def __init__(self, facts: Iterable[Column]) -> None:
+    def __init__(self, facts: Iterable[Column], *, is_about_all: bool = False) -> None:
         listed = tuple(facts)
         if not listed or not all(isinstance(column, Column) for column in listed):
             raise ParameterError("Columns needs at least one dpcov.Column.")
@@ -60,6 +63,7 @@ class Columns:
         if twice:
             raise ParameterError(f"Column {twice[0]!r} is stated twice.")
         object.__setattr__(self, "facts", listed)
+        object.__setattr__(self, "is_about_all", is_about_all)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Columns:
@@ -81,7 +85,7 @@ class Columns:
     @classmethod
     def from_mapping(
         cls,
-        facts: Mapping[str, Mapping[str, Any] | Sequence[Any]],
+        facts: Mapping[str, Mapping[str, Any] | Sequence[Any]] | None,
         *,
         defaults: Mapping[str, Any] | None = None,
     ) -> Columns:
@@ -89,7 +93,8 @@ class Columns:
 
         The facts of a column are a mapping, empty if nothing is known, or short: a pair of
         bounds, of which either may be None or infinite. `defaults` are facts of every column that
-        does not state its own: of a column with levels only those about missing cells.
+        does not state its own: of a column with levels only those about missing cells. With no
+        mapping, None, they are all that is stated of all columns.
 
         Examples
         --------
@@ -100,6 +105,8 @@ class Columns:
         >>> columns.facts[0]
         Column('age', lower=18.0, upper=110.0, missing=(-9.0,))
         """
+        if facts is None:
+            return cls([column_of("*", with_defaults("*", {}, defaults))], is_about_all=True)
         if not isinstance(facts, Mapping):
             raise ParameterError("columns must be a mapping from names to facts.")
         return cls(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from dpcov.columns.identifiers import is_identifier
 
 __all__ = ["TemplateColumn", "column_template", "is_aside"]
 
@@ -43,10 +44,6 @@ _DEFAULTS = """\
 
 _ASIDE = ("text", "category", "object", "date", "duration", "other")
 
-_IDENTIFIER = re.compile(
-    r"(.*[_. -])?(id|ids|uid|uuid|guid|ssn|pid|row_?(names?|number|index)?|index)|.*[a-z]I[dD]"
-)
-
 
 @dataclass(frozen=True)
 class TemplateColumn:
@@ -65,17 +62,6 @@ class TemplateColumn:
     name: str
     kind: str
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_identifier(self) -> bool:
-        """Whether its name is one that tables give to whose row it is.
-
-        Examples
-        --------
-        >>> [TemplateColumn(name, "number").is_identifier for name in ("person_id", "idea")]
-        [True, False]
-        """
-        return _IDENTIFIER.fullmatch(self.name) is not None or self.name in ("ID", "Id")
 
 
 def column_template(
@@ -111,12 +97,12 @@ def column_template(
 
 def is_aside(column: TemplateColumn) -> bool:
     """Return whether a template has a column as a comment only: there is something to decide."""
-    return not column.facts and (column.is_identifier or column.kind in _ASIDE)
+    return not column.facts and (is_identifier(column.name) or column.kind in _ASIDE)
 
 
 def _column_lines(column: TemplateColumn) -> str:
     heading = f"[columns.{_quoted(column.name)}]   # {_one_line(column.kind)}"
-    if column.is_identifier and not column.facts:
+    if is_identifier(column.name) and not column.facts:
         return (
             f"# {heading}, by its name an identifier. Leave it out;\n"
             f"#   if it says whose row it is: --privacy-unit {_quoted(column.name)}\n"

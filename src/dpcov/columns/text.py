@@ -34,7 +34,7 @@ def read_columns(path: str | os.PathLike[str]) -> Columns:
 def read_facts(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     """Return the facts of columns and those that hold for all, as they stand in a file.
 
-    A file of defaults alone is about all columns of a table.
+    A file of defaults alone is about all columns of a table, and names none.
     """
     file = Path(path)
     kind = file.suffix.lower()
@@ -53,7 +53,7 @@ def read_facts(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     defaults = content.get("defaults")
     if defaults is not None and not isinstance(defaults, dict):
         raise ParameterError(f"defaults of {file.name} must be a mapping of facts.")
-    return content.get("columns", {"*": {}}), defaults
+    return content.get("columns"), defaults
 
 
 def parse_file(file: Path) -> Any:

@@ -140,7 +140,7 @@ class PrivateCovariance(EmpiricalCovariance):  # type: ignore[misc]
     def _used(self, X: Any, released: AnyRelease) -> Any:
         """Return the columns of X that were released, in their order."""
         facts = read_facts(self.columns)
-        if facts is None and self.privacy_unit is None:
+        if facts is None and self.privacy_unit is None and not released.provenance.left_out:
             return X
         labels = [f"x{place}" for place in range(X.shape[1])]
         if facts is None and self.columns is not None:

@@ -245,7 +245,7 @@ def release(
             reserve=request.spending.reserve,
             accept=lambda n_rows: _check_size(options, rows.fields, n_rows),
         )
-        request.record(made)
+        made = request.record(made, source)
     request.warn_of_weak_promise(made.n_rows)
     if row_norm is not None:
         warn_of_saturation(made)

@@ -291,8 +291,11 @@ class Request:
             raise LedgerError("The ledger keeps a release of another kind for this request.")
         return found
 
-    def record(self, made: Made) -> Made:
-        """Tell the ledger what was released, before anybody else sees it."""
+    def record(self, made: Made, source: RowSource) -> Made:
+        """Note which columns were left out, and tell the ledger before anybody else sees it."""
+        if source.left_out:
+            noted = replace(made.provenance, left_out=source.left_out)
+            made = replace(made, provenance=noted)  # type: ignore[arg-type]
         if self.charge is not None:
             file = _to_bytes(made)
             self.charge.record(file, made.events, n_rows=made.n_rows, n_columns=made.n_columns)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpcov.columns.identifiers import USING_ALL
 from dpcov.digits import with_error
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.column_errors import deviation_errors, mean_errors
@@ -22,6 +23,8 @@ from dpcov.releases import AnyRelease, Release
 __all__ = ["describe_data"]
 
 Array = npt.NDArray[np.float64]
+
+_MOST_LISTED = 10
 
 
 def describe_data(estimate: AnyEstimate) -> dict[str, Any]:
@@ -37,6 +40,7 @@ def describe_data(estimate: AnyEstimate) -> dict[str, Any]:
         "n_columns": n_columns,
         "n_categories": n_categories,
         "weights": _describe_weights(release),
+        "left_out": _describe_left_out(release.provenance.left_out),
         "columns": _columns(estimate),
     }
 
@@ -124,6 +128,23 @@ def _describe_weights(release: AnyRelease) -> dict[str, Any] | None:
             else f"Rows{' that are complete' if complete else ''} are weighted, with weights up to "
             f"a public bound of {weights.bound:g}: as to sampling they count as "
             f"{with_error(rows, error)} rows of equal weight."
+        ),
+    }
+
+
+def _describe_left_out(names: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return which columns were not used because of their names; None if there are none."""
+    if not names:
+        return None
+    more = len(names) - _MOST_LISTED
+    listed = ", ".join(names[:_MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+    are, these = "it is an identifier by its name", "this one"
+    if len(names) > 1:
+        are, these = "they are identifiers by their names", "these"
+    return {
+        "columns": list(names),
+        "in_words": (
+            f"Left out, since {are}: {listed}. To use all columns, {these} too, {USING_ALL}"
         ),
     }
 

@@ -74,6 +74,7 @@ def _moment_facts(release: Release) -> Facts:
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
             **_collected_facts(made.collected),
+            **_left_out_facts(made.left_out),
         },
         "learned": _learned_facts(release),
         "weights": None if release.weights is None else asdict(release.weights),
@@ -142,6 +143,7 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
     promise, cap = _promise_of(made.pop("calibrated_for")), made.pop("cap")
     cap = None if cap is None else Cap(**cap)
     events = _events_of(made.pop("events"))
+    left_out = _names_of(made.pop("left_out", []))
     collected = Collected(**made.pop("collected")) if "collected" in made else None
     matrix, mean, observed = (
         arrays[name].astype(np.float64, copy=False) for name in ("matrix", "mean", "observed")
@@ -170,7 +172,12 @@ def _rebuild_moments(facts: Facts, arrays: Arrays) -> Release:
         n_rows=n_rows,
         columns=tuple(facts["columns"]),
         provenance=Provenance(
-            calibrated_for=promise, cap=cap, events=events, collected=collected, **made
+            calibrated_for=promise,
+            cap=cap,
+            events=events,
+            collected=collected,
+            left_out=left_out,
+            **made,
         ),
         simulated=facts["simulated"],
         units=units,
@@ -243,6 +250,7 @@ def _pair_facts(release: PairsRelease) -> Facts:
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
+            **_left_out_facts(made.left_out),
         },
     }
 
@@ -266,6 +274,7 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
     if not isinstance(promise, ApproxDP):
         raise CorruptFileError("its promise is not that of its origin")
     events = _events_of(made.pop("events"))
+    left_out = _names_of(made.pop("left_out", []))
     means, stated = facts["mean_signs"], facts["variances"]
     release = PairsRelease(
         pairs=arrays["pairs"].astype(np.int32, copy=False),
@@ -280,7 +289,9 @@ def _rebuild_pairs(facts: Facts, arrays: Arrays) -> PairsRelease:
         variances=None if stated is None else _variances_of(stated, arrays),
         n_rows=facts["n_rows"],
         columns=tuple(facts["columns"]),
-        provenance=PairsProvenance(calibrated_for=promise, events=events, **made),
+        provenance=PairsProvenance(
+            calibrated_for=promise, events=events, left_out=left_out, **made
+        ),
         simulated=facts["simulated"],
         units=_units_of(arrays),
     )
@@ -299,6 +310,16 @@ def _events_of(facts: Any) -> tuple[Event, ...]:
     if not isinstance(facts, list):
         raise CorruptFileError("its events are not a list")
     return tuple(event_from_dict(each) for each in facts)
+
+
+def _left_out_facts(names: tuple[str, ...]) -> Facts:
+    return {"left_out": list(names)} if names else {}
+
+
+def _names_of(facts: Any) -> tuple[str, ...]:
+    if not isinstance(facts, list):
+        raise CorruptFileError("its columns are not a list")
+    return tuple(map(_text, facts))
 
 
 def _cap_facts(cap: Cap | None) -> Facts | None:

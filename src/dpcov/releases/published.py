@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.columns.missing import Missing
+from dpcov.columns.spelling import has_hidden_characters
 from dpcov.errors import ParameterError
 from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_count
@@ -30,6 +31,7 @@ __all__ = [
     "Particulars",
     "Published",
     "check_events",
+    "check_left_out",
     "state_domain",
 ]
 
@@ -68,6 +70,16 @@ def check_events(events: object) -> None:
     """Refuse what is no tuple of events."""
     if not isinstance(events, tuple) or any(not isinstance(event, Event) for event in events):
         raise ParameterError("events must be a tuple of events of dpcov.privacy.")
+
+
+def check_left_out(names: object) -> None:
+    """Refuse what is no tuple of names of columns, each of them once."""
+    if (
+        not isinstance(names, tuple)
+        or any(not isinstance(name, str) or has_hidden_characters(name) for name in names)
+        or len(set(names)) < len(names)
+    ):
+        raise ParameterError("left_out must be a tuple of names of columns, each of them once.")
 
 
 def state_domain(made: Made) -> None:

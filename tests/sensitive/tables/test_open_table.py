@@ -72,7 +72,7 @@ def test_repeated_and_empty_cells_do_not_hide_a_missing_header(text, read_csv):
         open_table(read_csv(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("labels", [["id", "2019", "score"], ["id", 2019, "score"]])
+@pytest.mark.parametrize("labels", [["wave", "2019", "score"], ["wave", 2019, "score"]])
 def test_one_name_that_looks_like_a_value_needs_the_word_of_the_caller(labels):
     frame = pd.DataFrame(np.ones((3, 3)), columns=labels)
     with pytest.raises(

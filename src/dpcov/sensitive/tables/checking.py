@@ -13,6 +13,7 @@ from typing import Any
 from dpcov.columns import Column, Columns
 from dpcov.columns.csv_form import COMMAS, CsvForm
 from dpcov.columns.fields import Field
+from dpcov.columns.identifiers import is_identifier
 from dpcov.columns.patterns import expand, is_pattern
 from dpcov.columns.stated import column_of, did_you_mean, with_defaults
 from dpcov.errors import DpcovError
@@ -48,13 +49,15 @@ class Check:
 
 def check_facts(
     table: Any,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, Any] | None,
     defaults: Mapping[str, Any] | None = None,
     *,
     header: bool | None = None,
     csv: CsvForm = COMMAS,
 ) -> Check:
     """Return how each stated column of a table would be read, and everything that is wrong.
+
+    Facts that are None are those of `defaults`, about all columns that are no identifiers.
 
     Examples
     --------
@@ -64,7 +67,7 @@ def check_facts(
     ("The table has no column 'sx' (did you mean 'sex'?).",)
     """
     problems: list[str] = []
-    stated = _read_facts(facts, defaults, problems)
+    stated = _read_facts({"*": {}} if facts is None else facts, defaults, problems)
     if not stated:
         return Check((), tuple(problems), (), 0)
     wanted = Wanted(facts=Columns(stated), header=header, csv=csv)
@@ -72,7 +75,8 @@ def check_facts(
     declared = kind.declare(found, wanted)
     labels = tuple(str(label) for label in declared.labels)
     shown = _shown(labels, declared, wanted)
-    columns = _match(stated, labels, declared.index, shown, problems)
+    aside = (*declared.index, *(filter(is_identifier, labels) if facts is None else ()))
+    columns = _match(stated, labels, aside, shown, problems)
     checked = []
     for column in columns:
         choice = Choice(labels, (labels.index(column.name),), facts=(column,))
@@ -115,12 +119,12 @@ def _shown(labels: tuple[str, ...], declared: Declared, wanted: Wanted) -> tuple
 def _match(
     stated: list[Column],
     labels: tuple[str, ...],
-    index: Sequence[str],
+    aside: Sequence[str],
     shown: tuple[str, ...],
     problems: list[str],
 ) -> list[Column]:
-    """Return the facts of each column of the table that is meant."""
-    data = [label for label in labels if label not in index]
+    """Return the facts of each column of the table that is meant; a pattern means none aside."""
+    data = [label for label in labels if label not in aside]
     kept = []
     for column in stated:
         if column.name in labels:

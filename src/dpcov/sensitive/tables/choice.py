@@ -15,6 +15,7 @@ from dpcov.columns import Column, Columns
 from dpcov.columns.codes import Code
 from dpcov.columns.csv_form import COMMAS, CsvForm
 from dpcov.columns.fields import Field
+from dpcov.columns.identifiers import USING_ALL, is_identifier
 from dpcov.columns.levels import OF_TYPE, name_of
 from dpcov.columns.stated import did_you_mean
 from dpcov.errors import InputError
@@ -70,6 +71,8 @@ class Wanted:
         Codes of missing cells in all columns.
     csv : CsvForm
         How CSV files are written.
+    keeps_identifiers : bool
+        Whether columns that nobody named are read also if they are identifiers by their names.
     """
 
     columns: Sequence[str] | None = None
@@ -80,6 +83,7 @@ class Wanted:
     facts: Columns | None = None
     missing_codes: tuple[Code, ...] = ()
     csv: CsvForm = COMMAS
+    keeps_identifiers: bool = False
 
     def __post_init__(self) -> None:
         if self.header is not None and not isinstance(self.header, bool):
@@ -160,6 +164,8 @@ class Choice:
         What is stated of each column that is read.
     rules : tuple of CellRule
         How the cells of each become numbers, once their types are known.
+    left_out : tuple of str
+        Columns that nobody named, and that are identifiers by their names.
     """
 
     labels: tuple[str, ...]
@@ -168,6 +174,7 @@ class Choice:
     weight: int | None = None
     facts: tuple[Column, ...] = ()
     rules: tuple[CellRule, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -218,10 +225,11 @@ def choose_from_frame(labels: Sequence[Any], wanted: Wanted, index: Collection[s
     if wanted.picks and wanted.columns is None:
         # Names that the caller does not state are not published, and need not be good ones.
         choice = _choose(own, wanted, index, known=known)
+        published = {*choice.names, *choice.left_out}
         matched = {
             place: labels[place]
-            for place, name in zip(choice.places, choice.names, strict=True)
-            if not wanted.states(name)
+            for place, name in enumerate(own)
+            if name in published and not wanted.states(name)
         }
         check_own_names(matched, are_names=False)
         return choice
@@ -257,10 +265,11 @@ def _choose(
     unit, weight = (
         () if name is None else (name,) for name in (wanted.privacy_unit, wanted.weight)
     )
-    facts = wanted.facts
+    facts, apart = wanted.facts, {*unit, *weight, *index}
+    data = [label for label in labels if label not in apart]
+    left_out = _identifiers(data, wanted)
     if facts is not None:
-        apart = {*unit, *weight, *index}
-        facts = facts.resolve([label for label in labels if label not in apart])
+        facts = facts.resolve([label for label in data if label not in left_out])
         selected = facts.names
     place_of = _find_places(labels, (unit, weight, selected), index, known)
     whose = place_of[unit[0]] if unit else None
@@ -268,10 +277,8 @@ def _choose(
     if wanted.picks:
         places = tuple(place_of[name] for name in selected)
     else:
-        ends = (whose, last)
-        places = tuple(
-            place for place, label in enumerate(labels) if label not in index and place not in ends
-        )
+        unread = {*apart, *left_out}
+        places = tuple(place for place, label in enumerate(labels) if label not in unread)
     if last is not None:
         places = (*places, last)
     stated = {} if facts is None else {column.name: column for column in facts}
@@ -279,7 +286,22 @@ def _choose(
         _with_codes(stated.get(labels[place]) or Column(labels[place]), wanted.missing_codes)
         for place in places
     )
-    return Choice(labels, places, whose, last, read)
+    return Choice(labels, places, whose, last, read, left_out=left_out)
+
+
+def _identifiers(labels: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
+    """Return the columns that are left out: identifiers by their names, which nobody named."""
+    facts, named = wanted.facts, (wanted.select, wanted.columns)
+    names_some = named != (None, None) or (facts is not None and not facts.is_about_all)
+    if names_some or wanted.keeps_identifiers:
+        return ()
+    found = tuple(dict.fromkeys(filter(is_identifier, labels)))
+    if found and len(found) == len(set(labels)):
+        raise InputError(
+            "Each column of the table is an identifier by its name, and none is left to release. "
+            f"To use them all the same, {USING_ALL}."
+        )
+    return found
 
 
 def _find_places(

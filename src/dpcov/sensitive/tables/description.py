@@ -47,7 +47,7 @@ def describe_table(
     >>> describe_table([[1.0, 2.0], [3.0, 4.0]])
     (ColumnType(name='x0', kind='number'), ColumnType(name='x1', kind='number'))
     """
-    wanted = Wanted(header=header, csv=csv)
+    wanted = Wanted(header=header, csv=csv, keeps_identifiers=True)
     kind, found = find_kind(table)
     declared = kind.declare(found, wanted)
     if not declared.has_own_names:

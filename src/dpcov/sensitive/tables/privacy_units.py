@@ -107,6 +107,11 @@ class KeptRows:
         """What the columns are."""
         return self._source.fields
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Which columns of the table nobody reads, since they are identifiers by their names."""
+        return self._source.left_out
+
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks of exactly `size` of the rows that are kept, but for the last."""
         return cut_blocks(self._parts(size), n_columns=len(self.columns), size=size)

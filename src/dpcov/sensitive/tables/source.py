@@ -45,6 +45,10 @@ class Rows(Protocol):
 class RowSource(Rows, Protocol):
     """A table that can be read block by block."""
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns that nobody named and nobody reads: identifiers by their names."""
+
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield, in the order of the blocks, whose each row is.
 

@@ -6,6 +6,7 @@ A stream can be read once, and does not say how long it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -43,6 +44,7 @@ class StreamSource:
     ) -> None:
         self._choice = choose_from_schema(reader.schema, wanted)
         self.columns, self.fields = self._choice.names, self._choice.fields
+        self.left_out = self._choice.left_out
         check_shape(fewest_rows, len(self.columns) - (wanted.weight is not None), fewest_rows)
         self.n_rows: int | None = None
         self._reader: pa.RecordBatchReader | None = reader
@@ -74,7 +76,7 @@ class StreamSource:
         unit = numbers if has_unit else None
         weight = None if self._choice.weight is None else numbers - 1
         places = tuple(range(numbers))
-        return Choice(labels, places, unit, weight, self._choice.facts, self._choice.rules)
+        return replace(self._choice, labels=labels, places=places, privacy_unit=unit, weight=weight)
 
     def used_batches(self, most_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns of numbers of each batch, and then the unit's: the one reading."""
