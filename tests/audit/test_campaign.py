@@ -51,7 +51,7 @@ def test_no_claim_is_refuted_and_every_control_is_caught(name):
 @pytest.mark.claim("P20")
 @pytest.mark.claim("P40")
 @pytest.mark.parametrize("name", PAIRS)
-def test_the_tables_are_nearly_as_far_apart_as_is_paid_for(name):
+def test_recorded_noise_covers_how_far_neighbors_are_apart_and_hardly_more(name):
     pair = PAIRS[name]
     samples = audit.sample(pair, 150 if not pair.is_gaussian else 4)
     most = samples.most(delta=max(pair.delta, 1e-9))

@@ -234,6 +234,16 @@ def spoil_cell(file):
     file.write_text("".join([heading, ",".join(cells) + "\n", *rest]), encoding="utf-8")
 
 
+def spaced(file):
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r",(?=-?[0-9])", ", ", text, count=1), encoding="utf-8")
+
+
+def grouped(file):
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r"(,-?[0-9.]*[0-9])([0-9])", r"\1_\2", text, count=1), encoding="utf-8")
+
+
 def drop_line(file):
     file.write_text("".join(file.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]))
 
@@ -253,7 +263,9 @@ def much_longer(file):
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("spoil", [spoil_cell, drop_line, other_name, no_number, much_longer])
+@pytest.mark.parametrize(
+    "spoil", [spoil_cell, spaced, grouped, drop_line, other_name, no_number, much_longer]
+)
 def test_a_table_must_follow_from_the_release(folder, name, spoil):
     before = (folder / name).read_bytes()
     spoil(folder / name)
@@ -514,7 +526,7 @@ def test_a_table_that_unfolds_is_refused_before_it_is_read(
 ):
     was_read = []
     bomb(tmp_path / "covariance.parquet", n_rows, letters, **options)
-    monkeypatch.setattr(table_check, "_parquet_column", lambda *_: was_read.append(True))
+    monkeypatch.setattr(table_check, "_values", lambda *_: was_read.append(True))
     expected = matrix_table(small(), "covariance")
     assert table_check.parquet_differs(tmp_path / "covariance.parquet", expected)
     assert not was_read
@@ -536,15 +548,6 @@ def test_a_card_that_a_parser_would_choke_on_is_refused(folder, inner):
     text = (folder / "card.json").read_text(encoding="utf-8").rstrip("}\n")
     (folder / "card.json").write_text(f'{text}, "x": {inner}}}', encoding="utf-8")
     with pytest.raises(FolderError, match="is not a card"):
-        verify_folder(folder)
-
-
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_a_card_of_an_earlier_version_asks_for_a_new_folder(folder, version):
-    card = forger.read(folder)
-    card["version"] = version
-    forger.seal(folder, card)
-    with pytest.raises(FolderError, match="write the folder anew"):
         verify_folder(folder)
 
 
