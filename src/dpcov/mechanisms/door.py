@@ -250,8 +250,11 @@ class Request:
                         error.args = (f"{error} {STILL_RESERVED}",)
             raise
 
-    def record(self, made: Made) -> Made:
+    def record(self, made: Made, source: RowSource) -> Made:
         """Tell the ledger what was released, before anybody else sees it."""
+        if source.person_column is not None:
+            known: Any = replace(made.provenance, person_column=source.person_column)
+            made = replace(made, provenance=known)
         if self.charge is not None:
             file = _to_bytes(made)
             self.charge.record(file, made.events, n_rows=made.n_rows, n_columns=made.n_columns)
@@ -280,7 +283,10 @@ class Request:
                 scheduler=self.workers,
             )
             with readable(opened, times, tell) as rows:
-                source = rows if unit is None else limit_rows(rows, self.rows_per_unit)
+                source = rows
+                if unit is not None:
+                    # Drawn before a row is seen, and once: all passes use the same rows.
+                    source = limit_rows(rows, self.rows_per_unit, self.stream.spare_key())
                 yield source, choose_engine(self.workers, tell)
 
     def knowing(self, source: RowSource) -> Request:

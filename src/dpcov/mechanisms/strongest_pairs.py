@@ -177,7 +177,7 @@ missing_codes, csv, engine, progress, seed, ledger, request_id, allow
     opened = request.reading(table, passes=stated.passes(request))
     with telling_the_cost(request.is_spent), request.charged(), opened as (source, adder):
         made = _release(source, request.knowing(source), stated, adder)
-        request.record(made)
+        made = request.record(made, source)
     request.warn_of_weak_promise(made.n_rows)
     return made
 

@@ -74,6 +74,7 @@ def _moment_facts(release: Release) -> Facts:
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
             **_collected_facts(made.collected),
+            **_person_facts(made.person_column),
         },
         "learned": _learned_facts(release),
         "weights": None if release.weights is None else asdict(release.weights),
@@ -243,6 +244,7 @@ def _pair_facts(release: PairsRelease) -> Facts:
             "missing": made.missing,
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
+            **_person_facts(made.person_column),
         },
     }
 
@@ -307,6 +309,10 @@ def _cap_facts(cap: Cap | None) -> Facts | None:
 
 def _collected_facts(collected: Collected | None) -> Facts:
     return {} if collected is None else {"collected": asdict(collected)}
+
+
+def _person_facts(person_column: str | None) -> Facts:
+    return {} if person_column is None else {"person_column": person_column}
 
 
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:

@@ -26,6 +26,7 @@ from dpcov.releases.published import (
     Particulars,
     Published,
     check_events,
+    check_person_column,
     state_domain,
 )
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
@@ -74,6 +75,9 @@ class PairsProvenance:
         What was done with missing cells.
     rows_per_unit : int, default 1
         How many rows of each privacy unit were used at most.
+    person_column : str, optional
+        A column of the table that is called like one that says whose row it is, if no privacy
+        unit was stated.
     """
 
     version: str
@@ -87,6 +91,7 @@ class PairsProvenance:
     events: tuple[Event, ...]
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
+    person_column: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("center", self.center, CENTERS)
@@ -94,6 +99,7 @@ class PairsProvenance:
         check_count("max_pairs", self.max_pairs, low=1)
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
         check_events(self.events)
+        check_person_column(self.person_column, self.calibrated_for)
         state_domain(self)
         check_scale("selection scale", self.selection_scale, or_zero=True)
         for name in ("row_norm", "cell_bound"):

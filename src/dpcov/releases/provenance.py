@@ -12,7 +12,7 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP
-from dpcov.releases.published import check_events, state_domain
+from dpcov.releases.published import check_events, check_person_column, state_domain
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm
 
 __all__ = ["LOCAL_CAP", "LOCAL_GAUSSIAN", "SECOND_MOMENT", "Collected", "Provenance"]
@@ -84,6 +84,9 @@ class Provenance:
         What was done that costs privacy, in order.
     collected : Collected, optional
         Which collection of reports it was added up from, if there was one.
+    person_column : str, optional
+        A column of the table that is called like one that says whose row it is, if no privacy
+        unit was stated.
     """
 
     version: str
@@ -98,6 +101,7 @@ class Provenance:
     rows_per_unit: int = 1
     events: tuple[Event, ...] = ()
     collected: Collected | None = None
+    person_column: str | None = None
 
     def __post_init__(self) -> None:
         check_norm("row_norm", self.row_norm)
@@ -111,4 +115,5 @@ class Provenance:
         if self.collected is not None and self.mechanism not in (LOCAL_CAP, LOCAL_GAUSSIAN):
             raise ParameterError("Only reports of the local model are collected.")
         check_events(self.events)
+        check_person_column(self.person_column, self.calibrated_for)
         state_domain(self)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpcov.columns import Units
 from dpcov.columns.missing import Missing
+from dpcov.columns.spelling import has_hidden_characters
 from dpcov.errors import ParameterError
 from dpcov.multiplicity import count_pairs
 from dpcov.parameters import check_count
@@ -30,6 +31,7 @@ __all__ = [
     "Particulars",
     "Published",
     "check_events",
+    "check_person_column",
     "state_domain",
 ]
 
@@ -61,6 +63,9 @@ class Made(Protocol):
     def rows_per_unit(self) -> int: ...
 
     @property
+    def person_column(self) -> str | None: ...
+
+    @property
     def events(self) -> tuple[Event, ...]: ...
 
 
@@ -68,6 +73,16 @@ def check_events(events: object) -> None:
     """Refuse what is no tuple of events."""
     if not isinstance(events, tuple) or any(not isinstance(event, Event) for event in events):
         raise ParameterError("events must be a tuple of events of dpcov.privacy.")
+
+
+def check_person_column(name: object, promise: ApproxDP | PureDP) -> None:
+    """Refuse what is no name of a column, or stands beside a unit that is stated."""
+    if name is None:
+        return
+    if not isinstance(name, str) or has_hidden_characters(name):
+        raise ParameterError("person_column must be the name of a column, or None.")
+    if isinstance(promise, ApproxDP) and promise.privacy_unit is not None:
+        raise ParameterError("person_column is for a release without a privacy unit.")
 
 
 def state_domain(made: Made) -> None:

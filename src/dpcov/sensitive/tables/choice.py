@@ -28,6 +28,7 @@ from dpcov.sensitive.tables.names import (
     check_repeats,
     check_spelling,
     given_names,
+    names_a_person,
 )
 
 __all__ = [
@@ -160,6 +161,8 @@ class Choice:
         What is stated of each column that is read.
     rules : tuple of CellRule
         How the cells of each become numbers, once their types are known.
+    person : str or None
+        A column that is called like one that says whose row it is, where none is stated.
     """
 
     labels: tuple[str, ...]
@@ -168,6 +171,7 @@ class Choice:
     weight: int | None = None
     facts: tuple[Column, ...] = ()
     rules: tuple[CellRule, ...] = ()
+    person: str | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -279,7 +283,9 @@ def _choose(
         _with_codes(stated.get(labels[place]) or Column(labels[place]), wanted.missing_codes)
         for place in places
     )
-    return Choice(labels, places, whose, last, read)
+    # A name that may be somebody's cell is neither looked at nor shown.
+    named = () if unit else filter(names_a_person, shown_names(labels, index, known))
+    return Choice(labels, places, whose, last, read, person=next(iter(named), None))
 
 
 def _find_places(

@@ -178,6 +178,7 @@ class DaskSource:
         whose: Sequence[Delayed] | None = None,
     ) -> None:
         self.columns, self.fields = choice.names, choice.fields
+        self.person_column = choice.person
         self._choice, self._partitions, self._labels = choice, partitions, labels
         self._unit_kind, self._whose = unit_kind, whose
         # What the whole table's types came to: a partition alone may declare other ones.

@@ -65,6 +65,7 @@ class FrameSource:
         self._length = len(self._frame)
         self.n_rows: int | None = self._length
         self.columns, self.fields = self.choice.names, self.choice.fields
+        self.person_column = self.choice.person
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks, converted one after the other."""

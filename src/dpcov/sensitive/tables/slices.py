@@ -37,6 +37,7 @@ class SlicedSource(ABC):
 
     def __init__(self, choice: Choice, n_rows: int, name: str = "The table") -> None:
         self.columns, self.fields = choice.names, choice.fields
+        self.person_column = choice.person
         self.n_rows: int | None = n_rows
         self._choice, self._length, self._name = choice, n_rows, name
 

@@ -45,6 +45,10 @@ class Rows(Protocol):
 class RowSource(Rows, Protocol):
     """A table that can be read block by block."""
 
+    @property
+    def person_column(self) -> str | None:
+        """A column that is called like one that says whose row it is, where none is stated."""
+
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield, in the order of the blocks, whose each row is.
 

@@ -43,6 +43,7 @@ class StreamSource:
     ) -> None:
         self._choice = choose_from_schema(reader.schema, wanted)
         self.columns, self.fields = self._choice.names, self._choice.fields
+        self.person_column = self._choice.person
         check_shape(fewest_rows, len(self.columns) - (wanted.weight is not None), fewest_rows)
         self.n_rows: int | None = None
         self._reader: pa.RecordBatchReader | None = reader
@@ -74,7 +75,8 @@ class StreamSource:
         unit = numbers if has_unit else None
         weight = None if self._choice.weight is None else numbers - 1
         places = tuple(range(numbers))
-        return Choice(labels, places, unit, weight, self._choice.facts, self._choice.rules)
+        mine = self._choice
+        return Choice(labels, places, unit, weight, mine.facts, mine.rules, mine.person)
 
     def used_batches(self, most_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns of numbers of each batch, and then the unit's: the one reading."""
