@@ -108,6 +108,7 @@ def test_the_unit_of_privacy_is_named():
         "note": None,
         "column": "patient",
         "rows_per_unit": 2,
+        "person_column": None,
     }
 
 

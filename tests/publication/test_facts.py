@@ -21,6 +21,7 @@ PLACES = {
     "center": "reading center",
     "missing": "reading missing_cells",
     "rows_per_unit": "guarantee privacy_unit rows_per_unit",
+    "person_column": "guarantee privacy_unit person_column",
     "cap": "mechanism constants cap",
     "constant": "mechanism constants mean_constant",
     "max_pairs": "mechanism constants max_pairs",

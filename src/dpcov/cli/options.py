@@ -234,7 +234,7 @@ PrivacyUnit = Annotated[
 ]
 RowsPerUnit = Annotated[
     int | None,
-    typer.Option(help="How many rows of each are used.", rich_help_panel=_READING),
+    typer.Option(help="How many rows of each are used, drawn at random.", rich_help_panel=_READING),
 ]
 WhichEngine = Annotated[
     Engine | None,

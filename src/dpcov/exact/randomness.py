@@ -35,10 +35,11 @@ class RandomStream:
     Notes
     -----
     Claim P6. The key of `from_os` is 32 bytes that the operating system drew for this
-    stream alone. `words` and `spare_word` read disjoint halves of the 128-bit counter
-    space, so no block of the keystream is used twice. A copy of the stream in a child
-    process would repeat its noise, and the difference of two such releases would be
-    free of noise: the stream remembers its process and refuses to work in another.
+    stream alone. `words` reads one half of the 128-bit counter space, `spare_word` and
+    `spare_key` read on in the other, so no block of the keystream is used twice. A copy of
+    the stream in a child process would repeat its noise, and the difference of two such
+    releases would be free of noise: the stream remembers its process and refuses to work in
+    another.
 
     Claim P41. What is to happen before noise is drawn happens before the first of `words`: if it
     fails, none is ever returned. Who gives words to something that costs privacy says first what
@@ -101,6 +102,10 @@ class RandomStream:
     def spare_word(self) -> int:
         """Return one more word, without disturbing the sequence of `words`."""
         return int(self._read(self._spare, 1)[0])
+
+    def spare_key(self) -> bytes:
+        """Return a key of 32 bytes for another cipher, without disturbing the same sequence."""
+        return self._read(self._spare, _KEY_BYTES // 8).astype("<u8").tobytes()
 
     def _read(self, keystream: CipherContext, count: int) -> npt.NDArray[np.uint64]:
         if os.getpid() != self._process:

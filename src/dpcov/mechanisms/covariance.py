@@ -108,8 +108,8 @@ def release(
         The column that says whose row it is, when one person has several. The promise is then
         about all rows of one person together. The column is not released.
     rows_per_unit : int, optional
-        With `privacy_unit`: how many rows of each are used, the first in the table's order. The
-        noise grows with it.
+        With `privacy_unit`: how many rows of each are used, at most. Of those who have more, so
+        many are drawn at random, without a look at another column. The noise grows with it.
     header : bool, optional
         True says that the table's own names are names, also if some look like values. Without it
         such a table is refused, because they may be somebody's row: the first of a CSV file

@@ -292,10 +292,11 @@ class Request:
         return found
 
     def record(self, made: Made, source: RowSource) -> Made:
-        """Note which columns were left out, and tell the ledger before anybody else sees it."""
-        if source.left_out:
-            noted = replace(made.provenance, left_out=source.left_out)
-            made = replace(made, provenance=noted)  # type: ignore[arg-type]
+        """Note what names of columns say, and tell the ledger before anybody else sees it."""
+        noted: Any = replace(
+            made.provenance, left_out=source.left_out, person_column=source.person_column
+        )
+        made = replace(made, provenance=noted)
         if self.charge is not None:
             file = _to_bytes(made)
             self.charge.record(file, made.events, n_rows=made.n_rows, n_columns=made.n_columns)
@@ -324,7 +325,10 @@ class Request:
                 scheduler=self.workers,
             )
             with readable(opened, times, tell) as rows:
-                source = rows if unit is None else limit_rows(rows, self.rows_per_unit)
+                source = rows
+                if unit is not None:
+                    # Drawn before a row is seen, and once: all passes use the same rows.
+                    source = limit_rows(rows, self.rows_per_unit, self.stream.spare_key())
                 yield source, choose_engine(self.workers, tell)
 
     def knowing(self, source: RowSource) -> Request:

@@ -17,7 +17,7 @@ from dpcov.digits import with_error
 from dpcov.postprocess import AnyEstimate
 from dpcov.postprocess.column_errors import deviation_errors, mean_errors
 from dpcov.postprocess.estimate import Estimate
-from dpcov.privacy import Neighbors
+from dpcov.privacy import ApproxDP, Neighbors
 from dpcov.releases import AnyRelease, Release
 
 __all__ = ["describe_data"]
@@ -151,9 +151,21 @@ def _describe_left_out(names: tuple[str, ...]) -> dict[str, Any] | None:
 
 def _size_in_words(release: AnyRelease, n_columns: int, n_categories: int) -> str:
     made = release.provenance
-    who = "people (one row each)" if made.rows_per_unit == 1 else "rows"
-    if made.calibrated_for.neighbors is Neighbors.LOCAL:
+    stated, person = made.calibrated_for, made.person_column
+    unit = stated.privacy_unit if isinstance(stated, ApproxDP) else None
+    who, asks = "people (one row each)", ""
+    if stated.neighbors is Neighbors.LOCAL:
         who = "reports, one for each person"
+    elif unit is not None:
+        most = "one" if made.rows_per_unit == 1 else f"{made.rows_per_unit:,}"
+        who = f"rows, at most {most} of each {unit!r}, chosen at random"
+    elif person is not None:
+        who = "rows"
+        asks = (
+            f" Column {person!r} seems to say whose row it is. If somebody has several rows, state "
+            f"privacy_unit={person!r}, rows_per_unit=3 (how many of each to use): without, only "
+            "one row is protected."
+        )
     columns = _count(n_columns, "column", "columns")
     if n_categories:
         kinds = [
@@ -161,7 +173,7 @@ def _size_in_words(release: AnyRelease, n_columns: int, n_categories: int) -> st
             _count(n_categories, "category", "categories"),
         ]
         columns += f": {' and '.join(kinds if n_columns > n_categories else kinds[1:])}"
-    return f"{release.n_rows:,} {who}; {columns}."
+    return f"{release.n_rows:,} {who}; {columns}.{asks}"
 
 
 def _count(number: int, one: str, many: str) -> str:

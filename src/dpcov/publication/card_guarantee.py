@@ -59,6 +59,7 @@ def describe_guarantee(release: AnyRelease) -> dict[str, Any]:
             "note": _several_rows(made),
             "column": unit,
             "rows_per_unit": release.provenance.rows_per_unit,
+            "person_column": release.provenance.person_column,
         },
         "neighbors": {
             "relation": made.neighbors.value,

@@ -51,9 +51,8 @@ _CONSTANTS = {
 def what_was_released(card: Mapping[str, Any]) -> list[Fact]:
     """Return rows, columns, clipping and noise of a release."""
     data, released, reading = card["data"], card["released"], card["reading"]
-    several = card["guarantee"]["privacy_unit"]["rows_per_unit"] > 1
     facts = [
-        ("rows" if several else "people (rows)", f"{data['n_rows']:,}"),
+        ("rows", f"{data['n_rows']:,}"),
         ("columns", _columns(data)),
         ("released", released["in_words"]),
     ]
@@ -128,7 +127,7 @@ def provenance(card: Mapping[str, Any]) -> list[Fact]:
         ("missing cells", _MISSING[reading["missing_cells"]]),
         (
             "rows of each privacy unit used, at most",
-            f"{card['guarantee']['privacy_unit']['rows_per_unit']}",
+            _rows_per_unit(card["guarantee"]["privacy_unit"]),
         ),
         *_clipping(reading),
     ]
@@ -142,6 +141,11 @@ def provenance(card: Mapping[str, Any]) -> list[Fact]:
             ("digest of the reports", collection["digest"]),
         ]
     return [*facts, ("what cost privacy", _events(mechanism["events"]))]
+
+
+def _rows_per_unit(unit: Mapping[str, Any]) -> str:
+    chosen = "" if unit["column"] is None else ", chosen at random"
+    return f"{unit['rows_per_unit']}{chosen}"
 
 
 def _events(events: Sequence[Mapping[str, Any]]) -> str:

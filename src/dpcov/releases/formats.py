@@ -75,6 +75,7 @@ def _moment_facts(release: Release) -> Facts:
             "events": [event_to_dict(event) for event in made.events],
             **_collected_facts(made.collected),
             **_left_out_facts(made.left_out),
+            **_person_facts(made.person_column),
         },
         "learned": _learned_facts(release),
         "weights": None if release.weights is None else asdict(release.weights),
@@ -251,6 +252,7 @@ def _pair_facts(release: PairsRelease) -> Facts:
             "rows_per_unit": made.rows_per_unit,
             "events": [event_to_dict(event) for event in made.events],
             **_left_out_facts(made.left_out),
+            **_person_facts(made.person_column),
         },
     }
 
@@ -328,6 +330,10 @@ def _cap_facts(cap: Cap | None) -> Facts | None:
 
 def _collected_facts(collected: Collected | None) -> Facts:
     return {} if collected is None else {"collected": asdict(collected)}
+
+
+def _person_facts(person_column: str | None) -> Facts:
+    return {} if person_column is None else {"person_column": person_column}
 
 
 def _promise_facts(promise: ApproxDP | PureDP) -> Facts:

@@ -27,6 +27,7 @@ from dpcov.releases.published import (
     Published,
     check_events,
     check_left_out,
+    check_person_column,
     state_domain,
 )
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm, check_scale, check_sizes
@@ -77,6 +78,9 @@ class PairsProvenance:
         How many rows of each privacy unit were used at most.
     left_out : tuple of str
         Columns that nobody read, since they are identifiers by their names.
+    person_column : str, optional
+        A column of the table that is called like one that says whose row it is, if no privacy
+        unit was stated.
     """
 
     version: str
@@ -91,6 +95,7 @@ class PairsProvenance:
     missing: Missing = Missing.REFUSE
     rows_per_unit: int = 1
     left_out: tuple[str, ...] = ()
+    person_column: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("center", self.center, CENTERS)
@@ -99,6 +104,7 @@ class PairsProvenance:
         check_count("rows_per_unit", self.rows_per_unit, low=1, high=MOST_ROWS_PER_UNIT)
         check_events(self.events)
         check_left_out(self.left_out)
+        check_person_column(self.person_column, self.calibrated_for)
         state_domain(self)
         check_scale("selection scale", self.selection_scale, or_zero=True)
         for name in ("row_norm", "cell_bound"):

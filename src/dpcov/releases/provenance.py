@@ -12,7 +12,12 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.parameters import check_choice, check_count
 from dpcov.privacy import ApproxDP, Cap, Event, PureDP
-from dpcov.releases.published import check_events, check_left_out, state_domain
+from dpcov.releases.published import (
+    check_events,
+    check_left_out,
+    check_person_column,
+    state_domain,
+)
 from dpcov.releases.sizes import MOST_ROWS_PER_UNIT, check_norm
 
 __all__ = ["LOCAL_CAP", "LOCAL_GAUSSIAN", "SECOND_MOMENT", "Collected", "Provenance"]
@@ -86,6 +91,9 @@ class Provenance:
         Which collection of reports it was added up from, if there was one.
     left_out : tuple of str
         Columns that nobody read, since they are identifiers by their names.
+    person_column : str, optional
+        A column of the table that is called like one that says whose row it is, if no privacy
+        unit was stated.
     """
 
     version: str
@@ -101,6 +109,7 @@ class Provenance:
     events: tuple[Event, ...] = ()
     collected: Collected | None = None
     left_out: tuple[str, ...] = ()
+    person_column: str | None = None
 
     def __post_init__(self) -> None:
         check_norm("row_norm", self.row_norm)
@@ -115,4 +124,5 @@ class Provenance:
             raise ParameterError("Only reports of the local model are collected.")
         check_events(self.events)
         check_left_out(self.left_out)
+        check_person_column(self.person_column, self.calibrated_for)
         state_domain(self)

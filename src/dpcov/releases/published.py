@@ -32,6 +32,7 @@ __all__ = [
     "Published",
     "check_events",
     "check_left_out",
+    "check_person_column",
     "state_domain",
 ]
 
@@ -63,6 +64,9 @@ class Made(Protocol):
     def rows_per_unit(self) -> int: ...
 
     @property
+    def person_column(self) -> str | None: ...
+
+    @property
     def events(self) -> tuple[Event, ...]: ...
 
 
@@ -80,6 +84,16 @@ def check_left_out(names: object) -> None:
         or len(set(names)) < len(names)
     ):
         raise ParameterError("left_out must be a tuple of names of columns, each of them once.")
+
+
+def check_person_column(name: object, promise: ApproxDP | PureDP) -> None:
+    """Refuse what is no name of a column, or stands beside a unit that is stated."""
+    if name is None:
+        return
+    if not isinstance(name, str) or has_hidden_characters(name):
+        raise ParameterError("person_column must be the name of a column, or None.")
+    if isinstance(promise, ApproxDP) and promise.privacy_unit is not None:
+        raise ParameterError("person_column is for a release without a privacy unit.")
 
 
 def state_domain(made: Made) -> None:

@@ -15,7 +15,8 @@ from dpcov.sensitive.engines.dask_engine import DaskEngine
 from dpcov.sensitive.sums.gram import Gram, GramKernel
 from dpcov.sensitive.tables import is_streamed, open_table
 from dpcov.sensitive.tables.description import describe_table
-from dpcov.sensitive.tables.privacy_units import limit_rows
+from dpcov.sensitive.tables.keys import as_keys
+from dpcov.sensitive.tables.privacy_units import limit_rows, rows_of_units
 from dpcov.sensitive.workers.schedulers import ThreadScheduler
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -128,7 +129,7 @@ def test_columns_rename_all():
 
 def test_the_unit_may_be_renamed_to_what_another_column_was_called():
     table = frame(3, FRAME.assign(who=WHO))
-    source = limit_rows(open_table(table, ["u", "b", "c", "a"], privacy_unit="a"), 1)
+    source = limit_rows(open_table(table, ["u", "b", "c", "a"], privacy_unit="a"), 1, bytes(32))
     assert source.n_rows == len(set(WHO))
     assert source.columns == ("u", "b", "c")
 
@@ -136,19 +137,19 @@ def test_the_unit_may_be_renamed_to_what_another_column_was_called():
 @pytest.mark.parametrize("npartitions", [1, 3, 7])
 def test_the_first_rows_of_each_unit_are_kept_across_partitions(npartitions):
     table = FRAME.assign(who=WHO)[["a", "who", "b", "c"]]
-    first = [place for place in range(101) if WHO[:place].count(WHO[place]) < 2]
-    source = limit_rows(open_table(frame(npartitions, table), privacy_unit="who"), 2)
-    assert source.n_rows == len(first) < 101
+    kept = rows_of_units([as_keys(np.array(WHO), "who")], 2, bytes(32))
+    source = limit_rows(open_table(frame(npartitions, table), privacy_unit="who"), 2, bytes(32))
+    assert source.n_rows == kept.sum() < 101
     assert source.columns == ("a", "b", "c")
-    assert gram(source) == expected(ROWS[first])
+    assert gram(source) == expected(ROWS[kept])
 
 
 def test_units_may_be_numbers_in_an_array():
     who = np.random.default_rng(1).integers(0, 30, 101)
     table = da.from_array(np.column_stack([who, ROWS]), chunks=(20, 2))
-    first = [place for place in range(101) if list(who[:place]).count(who[place]) < 2]
-    source = limit_rows(open_table(table, privacy_unit="x0"), 2)
-    assert gram(source) == expected(ROWS[first])
+    kept = rows_of_units([as_keys(who, "x0")], 2, bytes(32))
+    source = limit_rows(open_table(table, privacy_unit="x0"), 2, bytes(32))
+    assert gram(source) == expected(ROWS[kept])
 
 
 @pytest.mark.claim("P20")
@@ -161,7 +162,7 @@ def test_a_collection_whose_rows_come_in_another_order_is_refused():
         return part if len(calls) <= 6 else part.iloc[::-1]
 
     table = frame(3, FRAME.assign(who=WHO)).map_partitions(turn, meta=FRAME.assign(who=WHO)[:0])
-    source = limit_rows(open_table(table, privacy_unit="who"), 2)
+    source = limit_rows(open_table(table, privacy_unit="who"), 2, bytes(32))
     with pytest.raises(InputError, match="came in another order"):
         gram(source)
     assert len(calls) >= 9
@@ -179,7 +180,7 @@ def test_a_collection_whose_units_come_in_another_type_is_refused(other):
 
     whole = FRAME.assign(who=np.arange(101) // 2)
     table = frame(3, whole).map_partitions(convert, meta=whole[:0])
-    source = limit_rows(open_table(table, privacy_unit="who"), 1)
+    source = limit_rows(open_table(table, privacy_unit="who"), 1, bytes(32))
     with pytest.raises(InputError, match="with other units"):
         gram(source)
 
@@ -189,15 +190,16 @@ def test_partitions_of_another_type_than_declared_are_refused():
     whole = FRAME.assign(who=np.arange(101) // 2)
     table = from_parts(whole.astype({"who": str}), meta=whole)
     with pytest.raises(InputError, match="one type in all pieces"):
-        limit_rows(open_table(table, privacy_unit="who"), 1)
+        limit_rows(open_table(table, privacy_unit="who"), 1, bytes(32))
 
 
 def test_an_empty_partition_may_be_of_any_type():
     whole = FRAME.assign(who=np.arange(101) // 2)
     empty = whole[:0].astype(object)
     table = from_parts(empty, whole, empty, meta=whole)
-    source = limit_rows(open_table(table, privacy_unit="who"), 1)
-    assert gram(source) == expected(ROWS[::2])
+    source = limit_rows(open_table(table, privacy_unit="who"), 1, bytes(32))
+    kept = rows_of_units([as_keys(np.arange(101) // 2, "who")], 1, bytes(32))
+    assert gram(source) == expected(ROWS[kept])
 
 
 def test_a_chunk_may_be_masked_beside_one_that_is_not():
@@ -205,7 +207,7 @@ def test_a_chunk_may_be_masked_beside_one_that_is_not():
     plain = np.column_stack([who, [1, 2, 3, 4]])
     masked = np.ma.masked_array(plain, mask=[[False, True]] + [[False, False]] * 3)
     table = da.concatenate([da.from_array(part, chunks=part.shape) for part in (plain, masked)])
-    assert limit_rows(open_table(table, privacy_unit="x0"), 1).n_rows == 4
+    assert limit_rows(open_table(table, privacy_unit="x0"), 1, bytes(32)).n_rows == 4
 
 
 def test_a_partition_that_changes_its_length_is_refused():

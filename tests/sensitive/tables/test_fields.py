@@ -203,7 +203,7 @@ def test_every_layer_says_what_its_source_says():
     layers = [
         WorkingSource(source, Reading.of(Design.numbers_of(names))),
         DifferenceSource(source, 0),
-        limit_rows(source, 5),
+        limit_rows(source, 5, bytes(32)),
     ]
     assert all(tuple(f.name for f in layer.fields) == names for layer in layers)
     with readable(open_table(arrow().to_reader()), 2, None) as spooled:

@@ -350,7 +350,7 @@ def test_an_object_that_is_not_itself_is_a_missing_unit(hole):
 def test_an_array_file_whose_units_change_after_they_were_counted_is_refused(cut, tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.column_stack([[1, 1, 2, 3], np.zeros(4)]))
-    source = limit_rows(open_table(path, privacy_unit="x0"), 1)
+    source = limit_rows(open_table(path, privacy_unit="x0"), 1, bytes(32))
     np.save(path, np.column_stack([[3, 1, 2, 1], np.zeros(4)]))
     engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
     with pytest.raises(InputError, match=r"other units, than|has other units than"):
@@ -360,7 +360,7 @@ def test_an_array_file_whose_units_change_after_they_were_counted_is_refused(cut
 @pytest.mark.parametrize("cut", [False, True])
 def test_an_array_file_that_stays_as_it_is_is_read_with_units(cut, tmp_path):
     np.save(tmp_path / "x.npy", np.column_stack([[1, 1, 2, 3], np.zeros(4)]))
-    source = limit_rows(open_table(tmp_path / "x.npy", privacy_unit="x0"), 1)
+    source = limit_rows(open_table(tmp_path / "x.npy", privacy_unit="x0"), 1, bytes(32))
     engine = DaskEngine(ThreadScheduler(), parts=2) if cut else SerialEngine()
     kernel = GramKernel(1, Grid(row_norm=1.0, bits=8), "refuse")
     assert engine.run("sums", source, kernel).n_rows == 3

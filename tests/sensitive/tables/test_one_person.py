@@ -235,7 +235,9 @@ def rows_that_count(table, engine):
     """Return how many rows count when a person may have one."""
     scheduler = getattr(engine, "_scheduler", None)
     unit, a = ("x0", "x1") if isinstance(table, da.Array) else ("who", "a")
-    source = limit_rows(open_table(table, select=[a], privacy_unit=unit, scheduler=scheduler), 1)
+    source = limit_rows(
+        open_table(table, select=[a], privacy_unit=unit, scheduler=scheduler), 1, bytes(32)
+    )
     return engine.run("sums", source, GramKernel(1, GRID, "refuse")).n_rows
 
 
@@ -321,9 +323,9 @@ def forget_kinds(monkeypatch):
     monkeypatch.setattr(OneKind, "check", lambda self, keys: None)
     forget_types(monkeypatch)
 
-    def rank(runs, most):
+    def rank(runs, most, secret):
         # Without the last guard, too.
-        return rows_of_units((Keys(keys.cells, "one") for keys in runs), most)
+        return rows_of_units((Keys(keys.cells, "one") for keys in runs), most, secret)
 
     monkeypatch.setattr("dpcov.sensitive.tables.privacy_units.rows_of_units", rank)
 
@@ -431,7 +433,9 @@ def moved(folder, second):
     grid = Grid(row_norm=1.0, bits=16)
     sums = []
     for cells in ([1.0, 0.0], [0.0, 1.0]):
-        source = limit_rows(open_table(survey(folder, cells, second), privacy_unit="who"), 1)
+        source = limit_rows(
+            open_table(survey(folder, cells, second), privacy_unit="who"), 1, bytes(32)
+        )
         sums.append(ENGINES["Dask"].run("sums", source, GramKernel(2, grid, "refuse")).sums)
     apart = np.linalg.norm((sums[0] - sums[1]).astype(float))
     return apart / (2**0.5 * grid.squared_norm)

@@ -80,7 +80,7 @@ def test_the_pieces_together_are_the_table(kind, parts, tmp_path):
 @pytest.mark.parametrize("kind", ["pandas", "parquet"])
 def test_the_kept_rows_of_the_pieces_are_those_of_the_table(kind, parts, tmp_path):
     table = FRAME if kind == "pandas" else write_parquet(tmp_path)
-    source = limit_rows(open_table(table, privacy_unit="who"), 2)
+    source = limit_rows(open_table(table, privacy_unit="who"), 2, bytes(32))
     pieces = split_rows(source, parts).pieces
     whole = np.concatenate(list(source.blocks(50)))
     assert (np.concatenate([read(piece) for piece in pieces]) == whole).all()

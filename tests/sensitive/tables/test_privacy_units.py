@@ -1,5 +1,10 @@
-"""How many rows of a person count."""
+"""How many rows of a person count, and which."""
 
+import datetime
+import decimal
+import subprocess
+import sys
+import uuid
 from collections import Counter
 
 import numpy as np
@@ -11,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcov.errors import InputError, ParameterError
-from dpcov.sensitive.tables import open_table
+from dpcov.sensitive.tables import open_table, privacy_units
 from dpcov.sensitive.tables.keys import as_keys
 from dpcov.sensitive.tables.privacy_units import UnitSource, rows_of_units
 
 people = st.lists(st.integers(0, 5), max_size=40)
 cuts = st.lists(st.integers(0, 40), max_size=4)
+secrets = st.binary(min_size=32, max_size=32)
+KEY = bytes(32)
 
 
 def runs(keys, cut=()):
@@ -24,57 +31,217 @@ def runs(keys, cut=()):
     return (as_keys(run, "who") for run in cells)
 
 
-@given(people, cuts, st.integers(1, 5))
-def test_each_unit_keeps_as_many_rows_as_it_has_up_to_the_limit(keys, cut, most):
-    mask = rows_of_units(runs(keys, cut), most)
+def kept_of(keys, most, secret, cut=()):
+    """Return for each unit whether its first, second, … row is kept."""
+    found = {}
+    for key, kept in zip(keys, rows_of_units(runs(keys, cut), most, secret).tolist(), strict=True):
+        found.setdefault(key, []).append(kept)
+    return found
+
+
+@pytest.mark.claim("P20")
+@given(people, cuts, st.integers(1, 5), secrets)
+def test_each_unit_keeps_as_many_rows_as_it_has_up_to_the_limit(keys, cut, most, secret):
+    mask = rows_of_units(runs(keys, cut), most, secret)
     kept = Counter(np.array(keys, dtype=int)[mask].tolist())
     assert kept == {key: min(most, count) for key, count in Counter(keys).items()}
 
 
-@given(people, cuts, st.integers(1, 5))
-def test_the_first_rows_are_kept(keys, cut, most):
-    mask = rows_of_units(runs(keys, cut), most)
-    for place, kept in enumerate(mask):
-        assert kept == (keys[:place].count(keys[place]) < most)
+@given(people, cuts, st.integers(1, 5), secrets)
+def test_how_keys_are_cut_into_runs_changes_nothing(keys, cut, most, secret):
+    whole = rows_of_units(runs(keys), most, secret)
+    assert rows_of_units(runs(keys, cut), most, secret).tolist() == whole.tolist()
 
 
-@given(people, st.integers(0, 5), st.integers(1, 3))
-def test_what_one_unit_does_changes_nothing_for_the_others(keys, unit, most):
-    mask = rows_of_units(runs(keys), most)
-    without = [key for key in keys if key != unit]
-    others = [kept for key, kept in zip(keys, mask, strict=True) if key != unit]
-    assert rows_of_units(runs(without), most).tolist() == others
+@given(people, cuts, st.integers(1, 5), secrets)
+def test_when_rows_are_forgotten_changes_nothing(keys, cut, most, secret):
+    whole = rows_of_units(runs(keys), most, secret)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(privacy_units, "_LOGGED_AT_LEAST", 0)
+        assert rows_of_units(runs(keys, cut), most, secret).tolist() == whole.tolist()
 
 
+def others_keep_their_rows(keys, unit, rows, most, secret, cut=()):
+    """Return whether the rows of other units are the same if those of one come elsewhere."""
+    changed = [key for key in keys if key != unit]
+    for place in rows:
+        changed.insert(place % (len(changed) + 1), unit)
+    before, after = (kept_of(each, most, secret, cut) for each in (keys, changed))
+    return {key: kept for key, kept in before.items() if key != unit} == {
+        key: kept for key, kept in after.items() if key != unit
+    }
+
+
+@pytest.mark.claim("P20")
+@given(people, st.integers(0, 5), st.lists(st.integers(0, 60)), st.integers(1, 3), secrets, cuts)
+def test_what_one_unit_does_changes_nothing_for_the_others(keys, unit, rows, most, secret, cut):
+    assert others_keep_their_rows(keys, unit, rows, most, secret, cut)
+
+
+def by_place(draw):
+    """Plant the bug: a row is drawn for by its place in the table."""
+    return lambda self, words, before: draw(self, np.full_like(words, self._n_rows), before)
+
+
+def by_number(draw):
+    """Plant the bug: a unit is drawn for by how many units came before it."""
+
+    def planted(self, words, before):
+        numbers = [np.flatnonzero(self._words == word)[0] for word in words]
+        return draw(self, np.array(numbers, np.uint64), before)
+
+    return planted
+
+
+def by_crowd(draw):
+    """Plant the bug: the secret is made of the units that are there."""
+
+    def planted(self, words, before):
+        self._secret = len(self._units).to_bytes(32, "little")
+        return draw(self, words, before)
+
+    return planted
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("plant", [None, by_place, by_number, by_crowd])
+def test_a_draw_that_depends_on_other_people_is_found(plant, monkeypatch):
+    hit, draw = [], privacy_units._Kept._draw
+    planted = draw if plant is None else plant(draw)
+
+    def watched(self, words, before):
+        hit.extend(before)
+        return planted(self, words, before)
+
+    monkeypatch.setattr(privacy_units._Kept, "_draw", watched)
+    keys = [0] * 3 + [1] * 9 + [2] * 9
+    one_by_one = list(range(1, 21))
+    same = [others_keep_their_rows(keys, 0, [], 2, bytes([k] * 32), one_by_one) for k in range(10)]
+    assert len(hit) == 10 * (1 + 4 * 7)
+    assert all(same) == (plant is None)
+
+
+@pytest.mark.claim("P20")
+def test_which_rows_are_kept_is_random_and_every_row_is_as_likely_as_another():
+    n_units, n_rows, most = 4000, 7, 3
+    keys = np.tile(np.arange(n_units), n_rows)
+    mask = rows_of_units([as_keys(keys, "who")], most, KEY).reshape(n_rows, n_units)
+    shares = mask.mean(axis=1)
+    # Six standard errors of a share.
+    assert np.abs(shares - most / n_rows).max() < 6 * np.sqrt(12 / 49 / n_units)
+    together = Counter(map(tuple, mask.T.tolist()))
+    assert len(together) == 35
+    assert max(together.values()) < 4000 / 35 + 6 * np.sqrt(4000 / 35)
+    assert min(together.values()) > 4000 / 35 - 6 * np.sqrt(4000 / 35)
+
+
+def test_another_secret_keeps_other_rows_and_the_same_one_the_same():
+    keys = np.repeat(np.arange(50), 5)
+    one, same, other = (
+        rows_of_units([as_keys(keys, "who")], 2, secret).tolist()
+        for secret in (KEY, bytes(32), b"\1" * 32)
+    )
+    assert one == same != other
+
+
+UNITS = {
+    "whole numbers": [3, -4],
+    "numbers beyond 64 bits": [2**70 + 3, 2**70 + 4],
+    "truth values": [True, False],
+    "floats": [0.5, -0.0],
+    "text": ["ann", "Größe \ud800"],
+    "bytes": [b"ann", b"\xff"],
+    "decimals": [decimal.Decimal("1.50"), decimal.Decimal(2)],
+    "dates": [datetime.date(2020, 1, 1), datetime.date(1900, 1, 1)],
+    "moments": [datetime.datetime(2020, 1, 1, 12), datetime.datetime(9999, 1, 1)],
+    "uuids": [uuid.UUID(int=5), uuid.UUID(int=5 << 64)],
+}
+
+
+@pytest.mark.claim("P20")
+@pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
+def test_units_of_any_type_keep_rows_of_their_own(units):
+    cells = np.empty(100, dtype=object)
+    cells[:] = units * 50
+    mask = rows_of_units([as_keys(cells, "who")], 3, KEY)
+    assert mask[::2].sum() == mask[1::2].sum() == 3
+    alone = rows_of_units([as_keys(cells[::2], "who")], 3, KEY)
+    assert alone.tolist() == mask[::2].tolist()
+
+
+def test_the_rows_of_a_secret_are_the_same_in_every_process():
+    code = (
+        "import numpy as np\n"
+        "from dpcov.sensitive.tables.keys import as_keys\n"
+        "from dpcov.sensitive.tables.privacy_units import rows_of_units\n"
+        "keys = as_keys(np.repeat(['ann', 'bob'], 40), 'who')\n"
+        "print(np.flatnonzero(rows_of_units([keys], 3, bytes(32))).tolist())\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for _ in range(2)
+    }
+    assert found == {"[13, 16, 34, 46, 61, 62]\n"}
+
+
+@pytest.mark.claim("P20")
 @pytest.mark.parametrize(
     "pieces",
     [
         [np.array([1], np.uint64), np.array([1], np.int8)],
         [np.array([0.0]), np.array([-0.0])],
+        [np.array([2.0**70]), np.array([2.0**70], object)],
         [np.array(["a"], object), np.array(["a"], object)],
+        [np.array([decimal.Decimal("1.0")]), np.array([decimal.Decimal("1.00")])],
+        [np.array([0.1], np.float32), np.array([np.float32(0.1)], object)],
     ],
 )
 def test_a_person_in_runs_of_two_types_is_one_person(pieces):
-    keys = (as_keys(piece, "who") for piece in pieces)
-    assert rows_of_units(keys, 1).tolist() == [True, False]
+    orders = [[0, 1], [1, 0], [0, 0], [1, 1]]
+    for order in orders:
+        keys = [as_keys(pieces[each], "who") for each in order]
+        assert rows_of_units(keys, 1, KEY).sum() == 1
+    # The same row is kept however it is stored.
+    kept = {
+        tuple(rows_of_units([as_keys(pieces[each], "who") for each in order], 1, KEY).tolist())
+        for order in orders
+    }
+    assert len(kept) == 1
 
 
 @pytest.mark.claim("P20")
 def test_keys_of_two_kinds_are_never_compared():
     numbers, texts = (as_keys(np.array(cells), "who") for cells in ([1, 2], ["1", "2"]))
-    assert rows_of_units([numbers, texts.kept(np.zeros(2, bool)), numbers], 1).sum() == 2
+    assert rows_of_units([numbers, texts.kept(np.zeros(2, bool)), numbers], 1, KEY).sum() == 2
     with pytest.raises(AssertionError, match="of one kind"):
-        rows_of_units([numbers, texts], 1)
+        rows_of_units([numbers, texts], 1, KEY)
 
 
 def test_no_runs_are_no_rows():
-    assert rows_of_units(iter([]), 1).shape == (0,)
+    assert rows_of_units(iter([]), 1, KEY).shape == (0,)
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, True])
 def test_a_limit_that_keeps_nothing_is_refused(most):
     with pytest.raises(ParameterError, match="most must be a whole number of at least 1"):
-        rows_of_units(runs([1]), most)
+        rows_of_units(runs([1]), most, KEY)
+
+
+def test_a_unit_with_many_rows_takes_no_more_memory_than_its_limit(monkeypatch):
+    monkeypatch.setattr(privacy_units, "_LOGGED_AT_LEAST", 100)
+    kept = privacy_units._Kept(5, KEY)
+    noted = []
+    for _ in range(200):
+        kept.add(np.zeros(50, dtype=np.int64))
+        noted.append(sum(len(rows) for _, _, rows in kept._notes))
+    assert max(noted) <= 2 * 5 + 100 + 50
+    assert kept.mask().sum() == 5
 
 
 ROWS = np.random.default_rng(0).normal(size=(101, 3))
@@ -120,8 +287,8 @@ def test_the_keys_of_kept_rows_obey_the_limit(tmp_path):
     table = pa.Table.from_pandas(pd.DataFrame({"who": who, "a": ROWS[:, 0]}))
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=9)
     source = open_table(tmp_path / "x.parquet", privacy_unit="who")
-    capped = UnitSource(source, rows_of_units(source.unit_keys(10), most=3))
+    capped = UnitSource(source, rows_of_units(source.unit_keys(10), 3, KEY))
     keys = [key for run in capped.unit_keys(10) for key in run.cells]
     assert Counter(keys) == dict.fromkeys(who, 3)
-    first = [place for place in range(101) if list(who[:place]).count(who[place]) < 3]
-    assert (np.concatenate(list(capped.blocks(5)))[:, 0] == ROWS[first, 0]).all()
+    kept = rows_of_units([as_keys(who, "who")], 3, KEY)
+    assert (np.concatenate(list(capped.blocks(5)))[:, 0] == ROWS[kept, 0]).all()

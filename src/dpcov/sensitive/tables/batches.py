@@ -41,6 +41,7 @@ class BatchSource(ABC):
     def __init__(self, choice: Choice, n_rows: int, name: str) -> None:
         self.columns, self.fields = choice.names, choice.fields
         self.left_out = choice.left_out
+        self.person_column = choice.person
         self.n_rows: int | None = n_rows
         self._choice, self._length, self._name = choice, n_rows, name
         self._order: KeyOrder | None = None

@@ -29,6 +29,7 @@ from dpcov.sensitive.tables.names import (
     check_repeats,
     check_spelling,
     given_names,
+    names_a_person,
 )
 
 __all__ = [
@@ -166,6 +167,8 @@ class Choice:
         How the cells of each become numbers, once their types are known.
     left_out : tuple of str
         Columns that nobody named, and that are identifiers by their names.
+    person : str or None
+        A column that is called like one that says whose row it is, where none is stated.
     """
 
     labels: tuple[str, ...]
@@ -175,6 +178,7 @@ class Choice:
     facts: tuple[Column, ...] = ()
     rules: tuple[CellRule, ...] = ()
     left_out: tuple[str, ...] = ()
+    person: str | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -286,7 +290,10 @@ def _choose(
         _with_codes(stated.get(labels[place]) or Column(labels[place]), wanted.missing_codes)
         for place in places
     )
-    return Choice(labels, places, whose, last, read, left_out=left_out)
+    # A name that may be somebody's cell is neither looked at nor shown.
+    named = () if unit else filter(names_a_person, shown_names(labels, index, known))
+    person = next(iter(named), None)
+    return Choice(labels, places, whose, last, read, left_out=left_out, person=person)
 
 
 def _identifiers(labels: Sequence[str], wanted: Wanted) -> tuple[str, ...]:

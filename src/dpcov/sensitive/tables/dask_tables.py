@@ -183,6 +183,7 @@ class DaskSource:
     ) -> None:
         self.columns, self.fields = choice.names, choice.fields
         self.left_out = choice.left_out
+        self.person_column = choice.person
         self._choice, self._partitions, self._labels = choice, partitions, labels
         self._unit_kind, self._whose = unit_kind, whose
         # What the whole table's types came to: a partition alone may declare other ones.

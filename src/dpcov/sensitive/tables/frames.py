@@ -66,6 +66,7 @@ class FrameSource:
         self.n_rows: int | None = self._length
         self.columns, self.fields = self.choice.names, self.choice.fields
         self.left_out = self.choice.left_out
+        self.person_column = self.choice.person
 
     def blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
         """Yield blocks, converted one after the other."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from decimal import Decimal
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ import numpy.typing as npt
 
 from dpcov.sensitive.tables.keys import Keys
 
-__all__ = ["KeyOrder"]
+__all__ = ["KeyOrder", "key_words"]
 
 _WORD = 2**64 - 1
+_ENCODED = methodcaller("encode", "utf-8", "surrogatepass")
 
 
 class KeyOrder:
@@ -64,7 +67,7 @@ class KeyOrder:
         places = np.arange(self._next, self._next + len(keys), dtype=np.uint64)
         kind = np.uint64(zlib.crc32((keys.kind or "").encode()) << 32)
         # A key must not be worth nothing, nor two keys in each other's places the same.
-        words = _mix(_words(keys.cells) ^ kind) * _mix(places)
+        words = _mix(key_words(keys.cells) ^ kind) * _mix(places)
         self._total = (self._total + int(words.sum(dtype=np.uint64))) % 2**64
         self._next += len(keys)
 
@@ -81,22 +84,42 @@ class KeyOrder:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
 
-def _words(cells: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return a number for each key that is the same in every process, as `hash` is not."""
+def key_words(cells: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return a number for each key that is the same in every process, as `hash` is not.
+
+    Keys of one kind that are equal have the same number, however they are stored. Others may.
+
+    Examples
+    --------
+    >>> key_words(np.array([7, -1], object)).tolist() == key_words(np.array([7, -1])).tolist()
+    True
+    """
     if cells.dtype.kind in "biu":
         return cells.astype(np.int64).view(np.uint64)
     if cells.dtype.kind == "f":
         # A longer float may leave the shorter ones, and a warning would be about the data.
         with np.errstate(all="ignore"):
-            return cells.astype(np.float64).view(np.uint64)
-    return np.fromiter(map(_word, cells.tolist()), np.uint64, len(cells))
+            numbers = cells.astype(np.float64)
+            # As whole numbers where they are: so is −0, which is 0.
+            whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < 2.0**63)
+            return np.where(whole, numbers.astype(np.int64), numbers.view(np.int64)).view(np.uint64)
+    keys = cells.tolist()
+    words = (
+        map(zlib.crc32, map(_ENCODED, keys)) if set(map(type, keys)) == {str} else map(_word, keys)
+    )
+    return np.fromiter(words, np.uint64, len(keys))
 
 
 def _word(key: object) -> int:
+    if isinstance(key, bytes):
+        return zlib.crc32(key)
     if isinstance(key, int):
-        return key & _WORD  # as in an array of whole numbers
-    text = key if isinstance(key, str) else repr(key)
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+        # As in an array of whole numbers; what is longer, as an uuid, is folded.
+        return (key if -(2**63) <= key < 2**64 else key ^ (key >> 64)) & _WORD
+    if isinstance(key, Decimal):
+        return hash(key) & _WORD  # of numbers, it is the same everywhere
+    # Floats of any width: no other kind is left.
+    return int(key_words(np.array([key]))[0])
 
 
 def _mix(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

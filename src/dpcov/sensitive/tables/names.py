@@ -6,6 +6,7 @@ and are called by their place unless they are known to be names.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +25,13 @@ __all__ = [
     "check_shape",
     "check_spelling",
     "given_names",
+    "names_a_person",
 ]
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_IDENTIFIERS = {"id", "ids", "idno", "uid", "uuid", "guid", "pid", "ssn"}
+_PEOPLE = {"person", "subject", "respondent", "participant", "patient", "individual"}
+_NUMBERS = {"no", "nr", "num", "number", "key", "code"}
 
 
 def array_names(given: Sequence[str] | None, size: int) -> tuple[str, ...]:
@@ -107,6 +114,25 @@ def check_spelling(names: Mapping[int, str], *, of: str) -> None:
                 f"The name of column {place + 1} of {of} has a line break, a control character, "
                 "or is no valid Unicode text. Rename it."
             )
+
+
+def names_a_person(name: str) -> bool:
+    """Return whether a column is called like one that says whose row it is.
+
+    Examples
+    --------
+    >>> [names_a_person(name) for name in ("pid", "Patient", "subjectID", "case_id", "person no")]
+    [True, True, True, True, True]
+    >>> [names_a_person(name) for name in ("ideology", "patient_age", "pid7", "kids", "number")]
+    [False, False, False, False, False]
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words:
+        return False
+    last = words[-1]
+    people = _PEOPLE | {f"{word}id" for word in _PEOPLE}
+    named = people.intersection(words) and people | _NUMBERS | _IDENTIFIERS >= set(words)
+    return last in _IDENTIFIERS or bool(named)
 
 
 def call_column(name: str, place: int, *, is_known: bool) -> str:

@@ -38,6 +38,7 @@ class SlicedSource(ABC):
     def __init__(self, choice: Choice, n_rows: int, name: str = "The table") -> None:
         self.columns, self.fields = choice.names, choice.fields
         self.left_out = choice.left_out
+        self.person_column = choice.person
         self.n_rows: int | None = n_rows
         self._choice, self._length, self._name = choice, n_rows, name
 

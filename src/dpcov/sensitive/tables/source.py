@@ -49,6 +49,10 @@ class RowSource(Rows, Protocol):
     def left_out(self) -> tuple[str, ...]:
         """Columns that nobody named and nobody reads: identifiers by their names."""
 
+    @property
+    def person_column(self) -> str | None:
+        """A column that is called like one that says whose row it is, where none is stated."""
+
     def unit_keys(self, size: int) -> Iterator[Keys]:
         """Yield, in the order of the blocks, whose each row is.
 

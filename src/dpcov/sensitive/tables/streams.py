@@ -45,6 +45,7 @@ class StreamSource:
         self._choice = choose_from_schema(reader.schema, wanted)
         self.columns, self.fields = self._choice.names, self._choice.fields
         self.left_out = self._choice.left_out
+        self.person_column = self._choice.person
         check_shape(fewest_rows, len(self.columns) - (wanted.weight is not None), fewest_rows)
         self.n_rows: int | None = None
         self._reader: pa.RecordBatchReader | None = reader
