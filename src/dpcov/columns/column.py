@@ -56,6 +56,10 @@ class Column:
         Codes that mean that there is no answer. They are missing cells.
     complete : bool, optional
         True if no cell is missing, False if some may be. By default the type says it.
+    limit : {"bounds"}, optional
+        The stated bounds are the limits of the release, however far they are: no cell between them
+        is cut, and noise grows with them. By default they are if they are not far, and limits
+        within them are learned otherwise.
     mostly_empty : bool, optional
         True if nearly all cells may be missing, or most levels nearly unused. A release stops at
         such a column if this is not stated.
@@ -91,6 +95,7 @@ class Column:
     other: str | None = None
     missing: tuple[Code, ...] = ()
     complete: bool | None = None
+    limit: str | None = None
     mostly_empty: bool | None = None
     unit: str | None = None
     since: datetime.date | None = None
@@ -210,6 +215,13 @@ class Column:
             )
 
     def _check_together(self) -> None:
+        if self.limit is not None:
+            check_choice(f"limit of column {self.name!r}", self.limit, ("bounds",))
+            if self.lower is None or self.upper is None:
+                raise ParameterError(
+                    f'limit = "bounds" of column {self.name!r} needs both bounds: state lower and '
+                    "upper."
+                )
         if self.complete and self.mostly_empty:
             raise ParameterError(
                 f"Column {self.name!r} is stated to be complete and to be mostly empty."

@@ -319,6 +319,10 @@ def _learn_numbers(setting: Setting, budget: LearningBudget) -> _Numbers:
     if stated.without_limit.any():
         spread = _learn_spread(setting, ranges, center, doubt, budget)
     distance = np.maximum(setting.tuning.reach * spread.scale, spread.least_reach)
+    # Bounds that are not far are the limits: what lies between them is not cut.
+    ends = _farther_end(spread.center, stated.lower, stated.upper, stated.is_closed)
+    trusted = stated.is_closed & (ends <= setting.tuning.trusted_bounds * spread.scale)
+    distance = np.where(trusted | stated.keeps_bounds, ends, distance)
     reach = find_reach(setting, spread.center, distance)
     beyond = count_beyond(setting, reach, _begin("beyond", budget, setting.stream))
     known = {

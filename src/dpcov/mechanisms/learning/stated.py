@@ -157,6 +157,18 @@ class Stated:
         return replace(self, trusts_narrow=True)
 
     @property
+    def keeps_bounds(self) -> Mask:
+        """Columns whose stated bounds are their limits, whatever it costs.
+
+        Those of which that is stated, and answers between whole numbers that are not far apart.
+        """
+        asked = np.zeros(self.n_columns, dtype=np.bool_)
+        for place, number in enumerate(self.design.numbers.tolist()):
+            column = self.facts[number] if self.facts else None
+            asked[place] = column is not None and column.limit == "bounds"
+        return asked | self.is_narrow
+
+    @property
     def is_closed(self) -> Mask:
         """Columns with both bounds."""
         return np.isfinite(self.lower) & np.isfinite(self.upper)

@@ -106,6 +106,8 @@ class Tuning:
     seen: float = 2.0
     """A column is seen to vary if its variance is more than so many noise sd above zero."""
 
+    trusted_bounds: float = 8.0
+    """Stated bounds that are at most so many scales from the center are the limits of a column."""
     reach: float = 10 / 3
     """Cells of the release are limited to so many scales about the center."""
 
