@@ -99,7 +99,7 @@ class Setting:
             payment=payment,
             stream=self.stream,
         )
-        return questions, 1 - quantile.below / quantile.parts
+        return questions, np.asarray(1 - quantile.below / quantile.parts)
 
 
 @dataclass(frozen=True, eq=False)
