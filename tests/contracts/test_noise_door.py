@@ -20,7 +20,7 @@ READERS = {
 PAIRINGS = {"sensitive/tables/differences.py"}
 ROOMS = ("exact", "mechanisms", "sensitive", "local")
 RANDOM = {"random", "secrets", "urandom", "default_rng"}
-# A key for each stream; probes that check products and are forgotten.
+# A key for each stream; random vectors that check products and are forgotten.
 KEYS = {"exact/randomness.py", "exact/products.py"}
 
 

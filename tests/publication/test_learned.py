@@ -8,7 +8,6 @@ import pytest
 from dpcov.digits import in_digits_of, name_some, with_share_error
 from dpcov.publication import make_card
 from dpcov.publication.columns import MOST_ROWS, column_rows
-from dpcov.releases.learned import Known
 from publication import releases
 from publication.releases import estimate_of
 from steady_noise import remembered
@@ -156,7 +155,3 @@ def test_some_names_are_named():
     assert name_some(["a"]) == "a"
     assert name_some("abc") == "a, b and c"
     assert name_some("abc", 2) == "a, b and 1 more"
-
-
-def test_codes_have_words():
-    assert {code.value for code in Known} == {0, 1, 2}
