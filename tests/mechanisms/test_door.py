@@ -27,6 +27,7 @@ from dpcov.errors import (
     SaturationWarning,
     WeakPromiseWarning,
 )
+from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import dense, door
 from dpcov.mechanisms.pairs_calibration import calibrate_pairs
 from dpcov.mechanisms.second_moment import calibrate_moments
@@ -406,6 +407,39 @@ def test_a_stream_is_read_for_its_units_and_then_for_its_rows():
     expected = dpcov.release(table, **options)
     assert expected.n_rows == 100
     assert dpcov.release(table.to_reader(), **options) == expected
+
+
+PANEL = {"who": np.repeat(np.arange(40), 5), "a": ROWS[:, 0], "b": ROWS[:, 1]}
+
+
+def used(passes=1, **options):
+    """Return the cells of one column that each pass over the rows of a request meets."""
+    request = asked(privacy_unit="who", rows_per_unit=2, **options)
+    with request.reading(pa.table(PANEL), passes=passes) as (source, _):
+        found = [np.concatenate(list(source.blocks(64)))[:, 0].tolist() for _ in range(passes)]
+    assert not request.is_spent()
+    return found
+
+
+@pytest.mark.claim("P20")
+def test_all_passes_of_a_release_use_the_same_rows_and_another_release_uses_others():
+    one, two, three = used(passes=3)
+    assert one == two == three
+    assert len(one) == 80
+    assert used() != [one]
+
+
+@pytest.mark.claim("P20")
+def test_a_simulation_uses_the_rows_of_its_seed():
+    assert used(seed=1) == used(seed=1) != used(seed=2)
+
+
+@pytest.mark.claim("P20")
+def test_a_secret_that_all_releases_share_is_found(monkeypatch):
+    hit = []
+    monkeypatch.setattr(RandomStream, "spare_key", lambda self: hit.append(1) or bytes(32))
+    assert used() == used()
+    assert len(hit) == 2
 
 
 @pytest.mark.claim("P20")

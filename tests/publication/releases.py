@@ -39,6 +39,16 @@ def persons():
     )
 
 
+def panel(n_rows=5000, **options):
+    """Return a release of a table with a column that is called like a person."""
+    import pandas as pd
+
+    frame = pd.DataFrame(table(n_rows, 3), columns=["a", "b", "c"])
+    frame["pid"] = np.arange(n_rows) // 5
+    stated = {"epsilon": 1.0, "delta": 1e-6, "columns": {"a": {}, "b": {}}} | options
+    return dpcov.release(frame, **stated)
+
+
 def facts():
     columns = {f"x{place}": {"lower": -4, "upper": 5} for place in range(5)}
     return dense(columns=columns, row_norm=None, neighbors="add-remove", missing="center")

@@ -1,15 +1,26 @@
 import datetime
+import html
+import io
 import json
 import math
 
 import jsonschema
 import numpy as np
+import pandas as pd
 import pytest
+from rich.console import Console
 
 import dpcov
+from dpcov.cli.summary import promise
 from dpcov.errors import ParameterError
 from dpcov.privacy import event_from_dict
-from dpcov.publication import card_schema, card_to_markdown, make_card
+from dpcov.publication import (
+    card_schema,
+    card_to_markdown,
+    make_card,
+    verify_folder,
+    write_folder,
+)
 from dpcov.publication.card import card_to_json
 from publication import releases
 from publication.releases import ALL, estimate_of
@@ -110,6 +121,47 @@ def test_the_unit_of_privacy_is_named():
         "rows_per_unit": 2,
         "person_column": None,
     }
+
+
+ASKS = (
+    "5,000 rows; 2 columns. Column 'pid' seems to say whose row it is. If somebody has several "
+    "rows, state privacy_unit='pid', rows_per_unit=3 (how many of each to use): without, only one "
+    "row is protected."
+)
+
+
+@pytest.mark.parametrize("kind", [dpcov.release, dpcov.release_pairs])
+def test_a_table_with_a_column_called_like_a_person_has_rows_and_asks_for_the_unit(kind, tmp_path):
+    made = releases.panel()
+    if kind is dpcov.release_pairs:
+        frame = pd.DataFrame(releases.table(5000, 2), columns=["a", "b"])
+        frame["pid"] = np.arange(5000) // 5
+        made = dpcov.release_pairs(
+            frame, epsilon=1, delta=1e-6, max_pairs=1, columns={"a": {}, "b": {}}
+        )
+    estimate = made.estimate()
+    card = write_folder(made, estimate, tmp_path / "x")
+    console = Console(file=io.StringIO(), width=400)
+    console.print(promise(card))
+    assert card["data"]["in_words"] == ASKS
+    assert card["guarantee"]["privacy_unit"]["person_column"] == "pid"
+    for text in (
+        words(card_to_markdown(card)),
+        html.unescape((tmp_path / "x" / "page.html").read_text(encoding="utf-8")),
+        console.file.getvalue(),
+    ):
+        assert ASKS in text
+        assert "one row each" not in text
+        assert "people (rows)" not in text
+    assert verify_folder(tmp_path / "x").problems == ()
+
+
+def test_a_card_says_that_the_rows_of_a_unit_are_chosen_at_random():
+    for most, said in ((2, "at most 2"), (1, "at most one")):
+        card = card_of(releases.panel(privacy_unit="pid", rows_per_unit=most))
+        sentence = f"{1000 * most:,} rows, {said} of each 'pid', chosen at random; 2 columns."
+        assert card["data"]["in_words"] == sentence
+        assert sentence in words(card_to_markdown(card))
 
 
 def test_reports_from_devices_are_the_local_model():

@@ -327,7 +327,7 @@ class Request:
             with readable(opened, times, tell) as rows:
                 source = rows
                 if unit is not None:
-                    # Drawn before a row is seen, and once: all passes use the same rows.
+                    # Once: all passes use the same rows.
                     source = limit_rows(rows, self.rows_per_unit, self.stream.spare_key())
                 yield source, choose_engine(self.workers, tell)
 

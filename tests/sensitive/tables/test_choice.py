@@ -14,6 +14,7 @@ from dpcov.errors import InputError, MissingValueError
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.arrow_columns import choose_from_schema
 from dpcov.sensitive.tables.choice import Wanted, choose_from_array, shown_names
+from dpcov.sensitive.tables.spool import readable
 
 N = 101
 ROWS = np.random.default_rng(0).normal(size=(N, 3))
@@ -443,3 +444,34 @@ def test_ten_names_are_listed_without_their_number():
     with pytest.raises(InputError) as caught:
         open_table(np.ones((2, 10)), select=["y"])
     assert "'x9'." in str(caught.value)
+
+
+LIKE_A_PERSON = pd.DataFrame({"pid": [1, 1, 2], "a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0]})
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [
+        ({}, "pid"),
+        ({"select": ["a", "b"]}, "pid"),
+        ({"privacy_unit": "pid"}, None),
+        ({"columns": ["subject_id", "age", "score"]}, "subject_id"),
+        ({"columns": ["weight", "age", "score"]}, None),
+    ],
+)
+def test_a_column_called_like_a_person_is_known_if_no_unit_is_stated(stated, found, tmp_path):
+    LIKE_A_PERSON.to_csv(tmp_path / "x.csv", index=False)
+    LIKE_A_PERSON.to_parquet(tmp_path / "x.parquet", index=False)
+    arrow = pa.Table.from_pandas(LIKE_A_PERSON)
+    frames = [LIKE_A_PERSON, pl.from_pandas(LIKE_A_PERSON).lazy(), arrow.to_reader()]
+    for table in (tmp_path / "x.csv", tmp_path / "x.parquet", *frames):
+        source = open_table(table, **stated)
+        assert source.person_column == found
+        with readable(source, 2, None) as rows:
+            assert rows.person_column == found
+
+
+def test_a_file_without_a_header_is_not_looked_at_for_people(tmp_path):
+    (tmp_path / "x.csv").write_text("pid,36,a\n1,2,b\n3,4,c\n", encoding="utf-8")
+    source = open_table(tmp_path / "x.csv", select=["36"])
+    assert source.person_column is None

@@ -7,8 +7,10 @@ import sys
 import uuid
 from collections import Counter
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +20,9 @@ from hypothesis import strategies as st
 from dpcov.errors import InputError, ParameterError
 from dpcov.sensitive.tables import open_table, privacy_units
 from dpcov.sensitive.tables.keys import as_keys
-from dpcov.sensitive.tables.privacy_units import UnitSource, rows_of_units
+from dpcov.sensitive.tables.pieces import split_rows
+from dpcov.sensitive.tables.privacy_units import UnitSource, limit_rows, rows_of_units
+from dpcov.sensitive.tables.spool import readable
 
 people = st.lists(st.integers(0, 5), max_size=40)
 cuts = st.lists(st.integers(0, 40), max_size=4)
@@ -292,3 +296,46 @@ def test_the_keys_of_kept_rows_obey_the_limit(tmp_path):
     assert Counter(keys) == dict.fromkeys(who, 3)
     kept = rows_of_units([as_keys(who, "who")], 3, KEY)
     assert (np.concatenate(list(capped.blocks(5)))[:, 0] == ROWS[kept, 0]).all()
+
+
+WHO = np.random.default_rng(3).integers(0, 20, 101)
+PANEL = pd.DataFrame({"who": WHO, "a": ROWS[:, 0], "w": np.abs(ROWS[:, 1])})
+
+
+def tables(folder):
+    """Return one panel as tables of many kinds, whose ids are whole numbers."""
+    arrow = pa.Table.from_pandas(PANEL)
+    pq.write_table(arrow, folder / "x.parquet", row_group_size=9)
+    yield PANEL
+    yield PANEL.astype({"who": object})
+    yield pl.from_pandas(PANEL)
+    yield pl.from_pandas(PANEL).lazy()
+    yield arrow
+    yield folder / "x.parquet"
+    yield pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(7))
+    yield dd.from_pandas(PANEL, npartitions=4)
+
+
+@pytest.mark.claim("P20")
+def test_all_kinds_of_tables_keep_the_same_rows_with_their_weights(tmp_path):
+    kept = rows_of_units([as_keys(WHO, "who")], 2, KEY)
+    assert kept.sum() == sum(np.minimum(np.bincount(WHO), 2))
+    for table in tables(tmp_path):
+        opened = open_table(table, select=["a"], privacy_unit="who", weight="w")
+        with readable(opened, 2, None) as rows:
+            source = limit_rows(rows, 2, KEY)
+            whole = split_rows(source, 3) if isinstance(table, dd.DataFrame) else None
+            if whole is None:
+                found = np.concatenate(list(source.blocks(10)))
+            else:  # each piece twice, as when a worker died
+                again = [[read(piece) for piece in whole.pieces] for _ in range(2)]
+                assert all(map(np.array_equal, *again))
+                found = np.concatenate(again[0])
+            assert (found == PANEL.loc[kept, ["a", "w"]].to_numpy()).all()
+
+
+def read(piece):
+    rows = piece.open(None if piece.delayed is None else piece.delayed.compute())
+    for layer in piece.layers:
+        rows = layer(rows)
+    return np.concatenate(list(rows.blocks(50)))

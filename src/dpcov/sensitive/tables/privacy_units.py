@@ -98,7 +98,7 @@ class _Kept:
 
     def add(self, cells: npt.NDArray[Any]) -> None:
         """Draw for the rows of the next keys."""
-        numbers = np.fromiter(map(self._units.__getitem__, cells.tolist()), np.int64, len(cells))
+        numbers = self._numbers_of(cells)
         self._seen = _with_room(self._seen, len(self._units))
         self._words = _with_room(self._words, len(self._units))
         # By unit, and in the table's order within each.
@@ -116,6 +116,13 @@ class _Kept:
         taken = places < self._most
         self._note(units[taken], places[taken], self._n_rows + rows[taken])
         self._n_rows += len(cells)
+
+    def _numbers_of(self, cells: npt.NDArray[Any]) -> Integers:
+        """Return the numbers of units, each looked up once where its rows follow one another."""
+        heads = np.flatnonzero(np.append(True, cells[1:] != cells[:-1])[: len(cells)])
+        units = cells[heads].tolist()
+        numbers = np.fromiter(map(self._units.__getitem__, units), np.int64, len(units))
+        return np.repeat(numbers, np.diff(heads, append=len(cells)))
 
     def mask(self) -> npt.NDArray[np.bool_]:
         """Return which of all rows are kept."""

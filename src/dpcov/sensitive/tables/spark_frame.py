@@ -51,8 +51,8 @@ class SparkSource(ArrowBatchSource):
 
     Notes
     -----
-    The order of rows is no part of a Spark frame, and which rows of a unit are the first
-    depends on it. If the rows come in another order after the units were read, they are
+    The order of rows is no part of a Spark frame, and which rows of a unit are drawn
+    depends on it. If the units come in another order after the units were read, they are
     refused: cache the frame, or write it to Parquet files.
     """
 
@@ -206,7 +206,7 @@ def _open(table: Any, opening: Opening) -> SparkSource:
     workers, wanted = opening.scheduler, opening.wanted
     on_executors = isinstance(workers, Executors)
     if on_executors and wanted.privacy_unit is not None:
-        # Which rows count goes to the executors with the tasks, and follows from the unit column.
+        # Which rows count goes to the executors with the tasks; it tells of the unit column.
         on_executors = Executors.hide_tasks(table.sparkSession)
     return SparkSource(table, wanted, on_executors=on_executors)
 
