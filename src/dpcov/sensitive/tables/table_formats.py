@@ -30,12 +30,7 @@ _LOG = ".metadata.json"
 def refuse_formats(paths: Iterable[str | os.PathLike[str]], filesystem: Any = None) -> None:
     """Refuse files, or folders of them, that lie within the folder of a table format.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        Files or folders.
-    filesystem : pyarrow.fs.FileSystem, optional
-        Where they are; in this system's own by default.
+    They are in a file system of pyarrow, by default in this system's own.
 
     Notes
     -----
