@@ -1,6 +1,10 @@
 """Identifiers: columns that are left out by their names, and how they are used all the same."""
 
+import html
+import json
+
 import dask.dataframe as dd
+import jsonschema
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
+from cli.runner import invoke
 from dpcov.columns import Columns
 from dpcov.columns.identifiers import is_identifier
 from dpcov.columns.template import TemplateColumn, column_template
 from dpcov.errors import CorruptFileError, InputError, ParameterError
-from dpcov.publication.card import make_card
+from dpcov.publication.card import card_schema, make_card
 from dpcov.publication.card_text import card_to_markdown
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.checking import check_facts
@@ -179,8 +184,6 @@ def test_what_was_left_out_is_kept_in_the_file(tmp_path):
 
 @pytest.mark.parametrize("forged", ["id", [1], ["id", "id"], ["a\nb"], None, []])
 def test_a_file_that_says_it_in_another_way_is_refused(forged, tmp_path):
-    import json
-
     release = dpcov.release(FRAME, **STATED)
     release.save(tmp_path / "x.npz")
     with np.load(tmp_path / "x.npz") as file:
@@ -205,6 +208,31 @@ def test_card_and_text_name_what_was_left_out_and_the_line_that_uses_it():
     facts = Columns.from_mapping({"a": {}, "b": {}})
     used = dpcov.release(FRAME, **STATED, columns=facts)
     assert make_card(used, used.estimate())["data"]["left_out"] is None
+
+
+@pytest.mark.parametrize("command", [["release"], ["release-pairs", "--max-pairs", 1]])
+def test_terminal_and_page_name_what_was_left_out_and_the_line_that_uses_it(command, tmp_path):
+    out = tmp_path / "out"
+    promise = ["--epsilon", 5, "--delta", 1e-6, "--seed", 0, "--allow", "small"]
+    result = invoke([*command, csv(tmp_path), *promise, "--allow", "mismatch", "--out", out])
+    assert result.exit_code == 0, result.stderr
+    words = " ".join(result.stdout.split())
+    assert "Left out, since they are identifiers by their names: person_id, Email." in words
+    assert 'state columns={"*": {}} in Python' in words
+    page = html.unescape((out / "page.html").read_text(encoding="utf-8"))
+    assert 'person_id, Email. To use all columns, these too, state columns={"*": {}}' in page
+    jsonschema.validate(json.loads((out / "card.json").read_text(encoding="utf-8")), card_schema())
+    assert invoke(["verify", out]).exit_code == 0
+
+
+@pytest.mark.claim("P8")
+def test_the_command_refuses_a_table_of_identifiers_with_a_line_that_can_be_typed(tmp_path):
+    FRAME[["person_id"]].to_csv(tmp_path / "x.csv", index=False)
+    stated = ["--epsilon", 1, "--delta", 1e-6, "--out", tmp_path / "out"]
+    result = invoke(["release", tmp_path / "x.csv", *stated])
+    assert result.exit_code != 0
+    assert 'columns={"*": {}}' in result.stderr
+    assert "Nothing was spent." in result.stderr
 
 
 def test_the_line_that_uses_all_columns_can_be_typed_as_it_stands(tmp_path):

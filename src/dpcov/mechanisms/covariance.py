@@ -58,7 +58,7 @@ def release(
         arrays and data frames, Spark, AnnData, anything with ``__arrow_c_stream__`` such as a
         DuckDB relation, or the path of a ``.csv``, ``.parquet`` or ``.npy`` file or of
         a folder of Parquet files. Files and streams are read in pieces. A CSV file needs a
-        header, or `header=False`, and numbers in all columns that are used. Not modified,
+        header, or `header=False`; a cell of it that is no number is missing. Not modified,
         not kept.
         Of a stream that can be read only once, such as a reader or a DuckDB relation, the
         columns that are used are written to a temporary file without a name, in ``TMPDIR`` or
@@ -72,7 +72,8 @@ def release(
     columns : Columns, mapping, path of a .toml or .json file, or sequence of str, optional
         Public facts of the columns to be used, such as ``{"age": (18, 110), "income": (0,
         None)}``: see `dpcov.Columns`. Or column names; by default the table's own, or
-        ``x0, x1, …``. Columns of a frame or file that are not named are not used.
+        ``x0, x1, …``, but for those that are identifiers by their names, such as ``person_id``.
+        Columns of a frame or file that are not named are not used; ``{"*": {}}`` names all.
         What is not stated of a column is learned, and paid for: a range, a center, limits and
         a scale.
     row_norm : float, optional

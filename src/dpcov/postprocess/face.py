@@ -418,7 +418,8 @@ class CovarianceEstimate(ABC):
         >>> sex = np.random.default_rng(0).integers(0, 2, 20_000)
         >>> people = pd.DataFrame({"sex": pd.Categorical.from_codes(sex, ["f", "m"])})
         >>> people["income"] = np.random.default_rng(1).normal(3000 + 500 * sex, 800)
-        >>> release = dpcov.release(people, epsilon=1, delta=1e-6, seed=0)
+        >>> facts = {"sex": {"levels": ["f", "m"]}, "income": {}}
+        >>> release = dpcov.release(people, epsilon=1, delta=1e-6, columns=facts, seed=0)
         >>> drawn = release.estimate().sample(10_000, seed=0)
         >>> drawn["sex"].cat.categories.tolist()
         ['f', 'm']

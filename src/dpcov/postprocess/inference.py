@@ -112,7 +112,9 @@ class Edges:
         >>> sex = np.random.default_rng(0).integers(0, 2, 20_000)
         >>> people = pd.DataFrame({"sex": pd.Categorical.from_codes(sex, ["f", "m"])})
         >>> people["income"] = np.random.default_rng(1).normal(3000 + 500 * sex, 800)
-        >>> edges = dpcov.release(people, epsilon=1, delta=1e-6, seed=0).estimate().edges()
+        >>> facts = {"sex": {"levels": ["f", "m"]}, "income": {}}
+        >>> release = dpcov.release(people, epsilon=1, delta=1e-6, columns=facts, seed=0)
+        >>> edges = release.estimate().edges()
         >>> len(edges.numbers), sorted(edge.first for edge in edges.levels)
         (0, ['sex=f', 'sex=m'])
         """

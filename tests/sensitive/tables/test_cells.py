@@ -749,3 +749,34 @@ def test_one_level_is_enough_beside_all_others(level, cells, expected):
     facts = Columns.from_mapping({"x": {"levels": [level], "other": "else"}})
     frame = pd.DataFrame({"x": pd.Series(cells, dtype=object)})
     np.testing.assert_array_equal(read(frame, facts=facts).ravel(), expected)
+
+
+def two_files(folder, first, second):
+    """Write two files of categories of so many levels: Arrow stores more of them in more bits."""
+    for place, size in enumerate((first, second)):
+        cells = pd.Categorical([str(level) for level in range(size)] * 2)
+        frame = pd.DataFrame({"a": cells, "x": 1.0})
+        frame.to_parquet(folder / f"{place}.parquet", index=False)
+    return folder
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 300), (300, 3)])
+@pytest.mark.parametrize("make", [lambda folder: folder, ds.dataset], ids=["folder", "data set"])
+def test_how_many_levels_a_file_has_does_not_show(make, sizes, tmp_path):
+    facts = Columns.from_mapping({"a": {"levels": ["1", "2"]}, "x": {}})
+    cells = read(make(two_files(tmp_path, *sizes)), facts=facts)
+    assert cells.shape == (2 * sum(sizes), 2)
+    assert np.isfinite(cells[:, 0]).sum() == 8
+
+
+def test_the_folders_of_a_data_set_may_state_levels(tmp_path):
+    table = pa.table({"a": pa.array(["u", "v"] * 2).dictionary_encode(), "g": ["r", "r", "s", "s"]})
+    ds.write_dataset(
+        table, tmp_path, format="parquet", partitioning=["g"], partitioning_flavor="hive"
+    )
+    found = ds.dataset(tmp_path, partitioning=ds.HivePartitioning.discover(infer_dictionary=True))
+    facts = Columns.from_mapping({"a": {"levels": ["v", "u"]}, "g": {"levels": ["r", "s"]}})
+    assert read(found, facts=facts).tolist() == [[1, 0], [0, 0], [1, 1], [0, 1]]
+    filtered = found.filter(ds.field("g") == "s")
+    assert read(filtered, facts=facts).tolist() == [[1, 1], [0, 1]]

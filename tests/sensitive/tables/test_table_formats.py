@@ -50,11 +50,11 @@ class Elsewhere(pyarrow.fs.FSSpecHandler):
     """Files that Arrow reaches by another library."""
 
 
-def as_elsewhere(folder):
+def as_elsewhere(folder, name="part-0.parquet"):
     from fsspec.implementations.local import LocalFileSystem
 
     place = pyarrow.fs.PyFileSystem(Elsewhere(LocalFileSystem()))
-    return ds.dataset(str(folder / "part-0.parquet"), filesystem=place)
+    return ds.dataset(str(folder / name), filesystem=place)
 
 
 WAYS = {
@@ -106,6 +106,16 @@ def test_a_relative_path_inside_a_table_format_is_refused(made, monkeypatch):
     monkeypatch.chdir(folder / "k=1")
     for table in ("part-1.parquet", ".", ds.dataset("part-1.parquet")):
         with pytest.raises(InputError, match=message):
+            open_table(table)
+
+
+def test_the_newest_metadata_of_iceberg_are_named(tmp_path):
+    (tmp_path / "metadata").mkdir()
+    for version in (1, 9, 10):
+        (tmp_path / "metadata" / f"v{version}.metadata.json").write_text("{}")
+    pq.write_table(TABLE, tmp_path / "a.parquet")
+    for table in (tmp_path / "a.parquet", as_elsewhere(tmp_path, "a.parquet")):
+        with pytest.raises(InputError, match=r"v10\.metadata\.json"):
             open_table(table)
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "read_texts",
     "stored_alike",
     "with_dictionaries",
+    "without_dictionary",
 ]
 
 
@@ -158,11 +159,18 @@ def read_arrow_keys(column: Any, name: str) -> Keys:
     return as_keys(cells, name, in_zone=in_zone)
 
 
+def without_dictionary(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the levels of a dictionary, and any other type as it is.
+
+    How many bits its places take depends on how many levels there are, and so on the rows.
+    """
+    return kind.value_type if import_pyarrow().types.is_dictionary(kind) else kind
+
+
 def key_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that keys of an Arrow type have: ways to store the same are one."""
     pyarrow = import_pyarrow()
-    if pyarrow.types.is_dictionary(kind):
-        kind = kind.value_type
+    kind = without_dictionary(kind)
     if pyarrow.types.is_integer(kind):
         return pyarrow.int64()
     if pyarrow.types.is_timestamp(kind):

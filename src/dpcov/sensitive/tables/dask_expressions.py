@@ -96,11 +96,11 @@ def parquet_files(table: Any, label: Any) -> Iterator[ParquetRead]:
             yield ParquetRead(labels, *_fragments(node))
 
 
-def parquet_fragments(table: Any) -> Iterator[Any]:
-    """Yield all Parquet files that a frame is read from."""
+def parquet_fragments(table: Any) -> Iterator[list[Any]]:
+    """Yield the Parquet files that a frame is read from, those of each reading together."""
     for node in table.expr.walk():
         if type(node).__name__.startswith("ReadParquet"):
-            yield from _fragments(node)[0]
+            yield _fragments(node)[0]
 
 
 def _fragments(node: Any) -> tuple[list[Any], pa.Schema | None]:

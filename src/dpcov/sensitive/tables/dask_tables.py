@@ -84,8 +84,9 @@ def _is_frame(table: Any) -> bool:
 
 
 def _open_frame(table: Any, wanted: Wanted, scheduler: Scheduler | None) -> DaskSource:
-    for file in read_or_refuse(lambda: list(parquet_fragments(table)), _UNREADABLE):
-        refuse_formats([file.path], file.filesystem)
+    for files in read_or_refuse(lambda: list(parquet_fragments(table)), _UNREADABLE):
+        if files:
+            refuse_formats([file.path for file in files], files[0].filesystem)
     declared = FrameSource(table._meta, wanted)
     choice = declared.choice
     labels = [table.columns[place] for place in _read_places(choice)]

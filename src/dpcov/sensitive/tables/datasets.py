@@ -19,6 +19,7 @@ from dpcov.sensitive.tables.arrow_columns import (
     declare_schema,
     import_pyarrow,
     stored_alike,
+    without_dictionary,
 )
 from dpcov.sensitive.tables.blocks import batch_rows
 from dpcov.sensitive.tables.choice import Wanted
@@ -51,7 +52,7 @@ class DatasetSource(ArrowBatchSource):
 
     def __init__(self, dataset: Any, wanted: Wanted) -> None:
         _check(dataset)
-        self._dataset = dataset
+        self._dataset = _with_levels_as_texts(dataset)
         choice = choose_from_schema(dataset.schema, wanted)
         if choice.privacy_unit is not None:
             place, name = choice.unit_column
@@ -72,6 +73,23 @@ class DatasetSource(ArrowBatchSource):
     def _read(self, names: list[str]) -> Iterable[pa.RecordBatch]:
         files = _plain_files(self._dataset, names)
         return _scan(self._dataset, names) if files is None else _read_files(files, names)
+
+
+def _with_levels_as_texts(dataset: Any) -> Any:
+    """Return a data set that declares levels and no dictionaries: each file has its own."""
+    import pyarrow.dataset as ds
+
+    schema = dataset.schema
+    found = [field for field in schema if without_dictionary(field.type) != field.type]
+    # Of a filtered one the filter would be lost.
+    if not found or not hasattr(dataset, "files") or getattr(dataset, "_scan_options", None):
+        return dataset
+    for field in found:
+        plain = field.with_type(without_dictionary(field.type))
+        schema = schema.set(schema.get_field_index(field.name), plain)
+    return ds.FileSystemDataset(
+        list(dataset.get_fragments()), schema, dataset.format, dataset.filesystem
+    )
 
 
 def _plain_files(dataset: Any, names: Sequence[str]) -> list[Any] | None:
@@ -98,7 +116,7 @@ def _is_plain(file: Any, schema: pa.Schema, names: Sequence[str]) -> bool:
     stored = file.physical_schema
     return all(
         len(stored.get_all_field_indices(name)) == 1
-        and stored.field(name).type == schema.field(name).type
+        and without_dictionary(stored.field(name).type) == schema.field(name).type
         for name in names
     )
 

@@ -16,6 +16,7 @@ from dpcov.sensitive.tables.arrow_columns import (
     declare_schema,
     finest_type,
     import_pyarrow,
+    without_dictionary,
 )
 from dpcov.sensitive.tables.choice import Choice, Wanted
 from dpcov.sensitive.tables.kinds import TableKind
@@ -63,7 +64,10 @@ class ParquetSource(ArrowBatchSource):
         other = self._files[0].name
         # Columns that are not read may differ, and categories are the same people as text.
         types, others = first.types, schema.types  # Arrow makes a new list each time
-        pairs = [(place, others[place], types[place]) for place in choice.places]
+        pairs = [
+            (place, without_dictionary(others[place]), without_dictionary(types[place]))
+            for place in choice.places
+        ]
         if choice.privacy_unit is not None:
             unit = choice.privacy_unit
             pairs.append((unit, finest_type(others[unit]), finest_type(types[unit])))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,12 +29,7 @@ _LOG = ".metadata.json"
 def refuse_formats(paths: Iterable[str | os.PathLike[str]], filesystem: Any = None) -> None:
     """Refuse files, or folders of them, that lie within the folder of a table format.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        Files or folders.
-    filesystem : pyarrow.fs.FileSystem, optional
-        Where they are; in this system's own by default.
+    They are in a file system of pyarrow, by default in this system's own.
 
     Notes
     -----
@@ -47,11 +41,12 @@ def refuse_formats(paths: Iterable[str | os.PathLike[str]], filesystem: Any = No
         return
     if _is_reader_s_own(filesystem):
         return
+    found: Iterable[tuple[str, str] | None]
     if filesystem is None or filesystem.type_name == "local":
         found = map(_local_log, dict.fromkeys(each for path in paths for each in _around(path)))
     else:
         folders = dict.fromkeys(each for path in paths for each in PurePosixPath(path).parents)
-        found = map(partial(_log, filesystem), folders)
+        found = _logs(filesystem, folders)
     for log in filter(None, found):
         raise _refuse(*log)
 
@@ -77,28 +72,34 @@ def _local_log(folder: Path) -> tuple[str, str] | None:
         for mark in (_DELTA, _HUDI):
             if (folder / mark).is_dir():
                 return mark, str(folder)
-        logs = sorted(map(str, (folder / _ICEBERG).glob(f"*{_LOG}")))
+        logs = list(map(str, (folder / _ICEBERG).glob(f"*{_LOG}")))
         if logs:
-            return _ICEBERG, logs[-1]
+            return _ICEBERG, _newest(logs)
     return None
 
 
-def _log(filesystem: Any, folder: PurePosixPath) -> tuple[str, str] | None:
-    """Return the same of a folder in another file system."""
+def _logs(filesystem: Any, folders: Iterable[PurePosixPath]) -> Iterator[tuple[str, str]]:
+    """Yield the same of folders in another file system, which is asked once for all of them."""
     from pyarrow import fs
 
+    places = [(mark, folder) for folder in folders for mark in _CALLED]
     with suppress(OSError):
-        marks = [str(folder / mark) for mark in _CALLED]
-        for mark, found in zip(_CALLED, filesystem.get_file_info(marks), strict=True):
+        asked = filesystem.get_file_info([str(folder / mark) for mark, folder in places])
+        for (mark, folder), found in zip(places, asked, strict=True):
             if found.type != fs.FileType.Directory:
                 continue
             if mark != _ICEBERG:
-                return mark, str(folder)
+                yield mark, str(folder)
+                continue
             inside = filesystem.get_file_info(fs.FileSelector(found.path))
-            logs = sorted(each.path for each in inside if each.path.endswith(_LOG))
+            logs = [each.path for each in inside if each.path.endswith(_LOG)]
             if logs:
-                return mark, logs[-1]
-    return None
+                yield mark, _newest(logs)
+
+
+def _newest(logs: Iterable[str]) -> str:
+    """Return the last of numbered names: v10 comes after v9."""
+    return max(logs, key=lambda name: (len(name), name))
 
 
 def _is_reader_s_own(filesystem: Any) -> bool:
