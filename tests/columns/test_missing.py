@@ -28,7 +28,8 @@ def test_a_rule_is_written_as_its_word(value):
 @pytest.mark.parametrize("bad", ["drop", "", None, True, 1])
 def test_another_rule_is_refused_with_the_list(bad):
     with pytest.raises(
-        ParameterError, match="missing must be one of 'pairwise', 'complete', 'refuse', 'center'; got"
+        ParameterError,
+        match="missing must be one of 'pairwise', 'complete', 'refuse', 'center'; got",
     ):
         Missing.parse(bad)
 

@@ -28,6 +28,7 @@ PLACES = {
     "selection_scale": "mechanism noise 0 value",
     "events": "mechanism events",
     "collected": "collection",
+    "left_out": "data left_out",
 }
 
 
@@ -65,6 +66,8 @@ def test_a_card_says_all_that_a_provenance_does(make):
             value = {"threshold": value.threshold, "coin": value.coin}
         elif field.name == "calibrated_for":
             value = str(value)
+        elif field.name == "left_out":
+            value, said = list(value) or None, said and said["columns"]
         elif field.name == "constant":
             value = value or None
         assert said == value, field.name

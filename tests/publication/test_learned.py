@@ -104,9 +104,10 @@ def test_a_tail_is_cut_where_more_than_a_hundredth_seems_to_lie_beyond():
 
 
 def test_what_was_learned_is_counted():
-    assert "promise: the center of 5 columns, the scale of 5 columns, the row" in said(
-        made(releases.facts)[1]
-    )
+    assert (
+        "promise: the center of 5 columns, the scale of 5 columns, which share of the cells of "
+        "each column is missing, the row"
+    ) in said(made(releases.facts)[1])
     assert "Centers and scales of all columns were stated." in said(made(releases.scaled)[1])
 
 

@@ -98,8 +98,10 @@ def _what_was_learned(release: Release, learned: Learned) -> str:
     if release.provenance.missing == "complete":
         parts.append("how many rows are complete")
     elif "observed" in steps:
-        number = _count(release.design.n_gaps, "column", "columns")
-        parts.append(f"which share of the cells of {number} is missing")
+        # Where missing cells are read as centers, which columns may have some is not in the file.
+        number = release.design.n_gaps
+        whose = _count(number, "column", "columns") if number else "each column"
+        parts.append(f"which share of the cells of {whose} is missing")
     if release.weights is not None and release.provenance.missing != "complete":
         parts.append("how much rows weigh")
     beyond = " and beyond the limits" if is_number.any() else ""

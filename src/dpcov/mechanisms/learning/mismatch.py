@@ -45,21 +45,10 @@ def check_fit(
     levels: Noisy,
     tuning: Tuning,
 ) -> None:
-    """Stop a release of which some columns do not fit.
+    """Stop a release of which some columns do not fit, and name all of them.
 
-    Parameters
-    ----------
-    stated : Stated
-        What is stated of the columns.
-    observed : Noisy
-        The shares of cells that are there, of the columns whose cells are counted.
-    levels : Noisy
-        The shares of rows with each level, of one category after the other.
-
-    Raises
-    ------
-    MismatchError
-        It names all columns that do not fit.
+    `observed` has the shares of cells that are there, of the columns whose cells are counted, and
+    `levels` those of rows with each level, of one category after the other.
     """
     if stated.complete_rows:
         _check_complete_rows(stated, observed, tuning)
