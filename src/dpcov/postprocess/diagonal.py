@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["diagonal_variance", "shrink_diagonal"]
+__all__ = ["diagonal_variance", "shrink_diagonal", "within_limits"]
 
 Numbers = npt.NDArray[np.float64] | float
 
@@ -75,3 +75,23 @@ def shrink_diagonal(
     shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)
     floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * np.sqrt(noise))
     return floored
+
+
+def within_limits(
+    deviations: npt.NDArray[np.float64],
+    limits: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None,
+) -> npt.NDArray[np.float64]:
+    """Return standard deviations, none above half of the range that cells were limited to.
+
+    No column within a range can have a larger one (Popoviciu 1935). `limits` is None if none are
+    known.
+
+    Examples
+    --------
+    >>> within_limits(np.array([0.565, 0.3]), (np.array([1.0, 1.0]), np.array([2.0, 2.0])))
+    array([0.5, 0.3])
+    """
+    if limits is None:
+        return deviations
+    lower, upper = limits
+    return np.asarray(np.fmin(deviations, (upper - lower) / 2))

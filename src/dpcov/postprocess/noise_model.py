@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from dpcov.multiplicity import count_pairs
 from dpcov.postprocess.clipped import Clipped
-from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
+from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal, within_limits
 from dpcov.releases import CAP_CONSTANT, Release
 from dpcov.releases.pairwise import Pairwise
 
-__all__ = ["NoiseModel", "row_blocks"]
+__all__ = ["NoiseModel", "published_deviations", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
 
@@ -272,6 +272,14 @@ def _variance_of_means(release: Release) -> Array | float:
     second = np.minimum(np.diag(release.matrix) + release.mean**2, largest)
     more = np.maximum(second - largest / release.n_columns, 0.0)
     return np.asarray(noise.mean**2 + noise.signal * more / (CAP_CONSTANT**2 * largest))
+
+
+def published_deviations(release: Release, noise: NoiseModel) -> Array:
+    """Return the standard deviations of a release in own units, as every view shows them.
+
+    They are those of the released variances, shrunk, and never above what the limits allow.
+    """
+    return within_limits(np.sqrt(noise.variances) * release.units.scale, release.limits)
 
 
 def row_blocks(n_columns: int) -> Iterator[slice]:
