@@ -110,7 +110,7 @@ def test_the_related_pairs_are_the_list_at_the_rate(folder, estimate):
     listed = {
         (row["first"], row["second"])
         for row in read(folder / "pairs.csv")
-        if row["related"] == "true"
+        if row["related"] == "TRUE"
     }
     edges = estimate.edges(0.01)
     assert listed == set(zip(edges.first, edges.second, strict=True)) != set()
