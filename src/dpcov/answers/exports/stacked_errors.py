@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.exports.asked import Asked
-from dpcov.answers.exports.pd_moments import Moments
+from dpcov.answers.exports.pd_moments import Moments, moments_of
 
 __all__ = ["MOST_COLUMNS", "errors_of_correlations", "errors_of_moments", "lower_triangle"]
 
@@ -37,7 +37,10 @@ def lower_triangle(size: int, *, diagonal: bool) -> tuple[Places, Places]:
 
 
 def errors_of_moments(asked: Asked, *, means: bool) -> Array:
-    """Return the covariance of the means, if wanted, and of vech of the covariances."""
+    """Return the covariance of the means, if wanted, and of vech of the covariances.
+
+    Errors are those at the matrix that is written, so that both describe the same one.
+    """
     size = len(asked.places)
     entries = _entries(size)
     first = size if means else 0
@@ -74,7 +77,8 @@ def _entries(size: int) -> Array:
 
 
 def _errors(asked: Asked) -> EntryCovariance:
-    return EntryCovariance(asked.moments, asked.places, "population")
+    at = moments_of(asked).covariance
+    return EntryCovariance(asked.moments, asked.places, "population", at)
 
 
 def _symmetric(matrix: Array) -> Array:
