@@ -45,7 +45,12 @@ def run_r(text, folder):
     """Run a program of R in a folder and return what it printed."""
     (folder / "test.R").write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [R, "--vanilla", "test.R"], cwd=folder, capture_output=True, text=True, check=False
+        [R, "--vanilla", "test.R"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

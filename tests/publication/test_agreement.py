@@ -362,7 +362,7 @@ def test_parquet_and_csv_have_the_same_numbers(folder):
                 assert np.array_equal(values, stored[name].to_numpy(), equal_nan=True)
             else:
                 assert cells == [
-                    str(cell).lower() if isinstance(cell, (bool, np.bool_)) else cell
+                    str(cell).upper() if isinstance(cell, (bool, np.bool_)) else cell
                     for cell in stored[name]
                 ]
 
