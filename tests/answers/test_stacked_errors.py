@@ -12,6 +12,7 @@ from dpcov.answers.exports.stacked_errors import (
     errors_of_moments,
     lower_triangle,
 )
+from dpcov.postprocess.column_errors import deviation_errors
 
 TRUTH = np.array(
     [[1.0, 0.5, 0.3, 0.0], [0.5, 1.0, 0.4, 0.2], [0.3, 0.4, 1.0, 0.1], [0, 0.2, 0.1, 1]]
@@ -34,12 +35,15 @@ def gaussian(truth):
 
 def test_without_noise_it_is_that_of_gaussian_rows_and_means_come_first():
     rows = np.random.default_rng(0).multivariate_normal(np.zeros(4), TRUTH, size=N_ROWS)
-    release = dpcov.release(rows, epsilon=1e5, delta=1e-6, row_norm=8, seed=0)
+    # Variances that differ are not shrunk.
+    rows *= [0.5, 1.0, 1.5, 2.0]
+    release = dpcov.release(rows, epsilon=1e5, delta=1e-6, row_norm=10, seed=0)
     found = N_ROWS * errors_of_moments(ask(release, None), means=True)
     written = moments_of(ask(release, None)).covariance
     np.testing.assert_allclose(found[:4, :4], written, atol=1e-3)
     np.testing.assert_allclose(found[:4, 4:], 0, atol=1e-3)
-    np.testing.assert_allclose(found[4:, 4:], gaussian(written), atol=1e-3)
+    unit = np.sqrt(np.outer(found[4:, 4:].diagonal(), found[4:, 4:].diagonal()))
+    np.testing.assert_allclose(found[4:, 4:] / unit, gaussian(written) / unit, atol=5e-3)
 
 
 def test_it_holds_the_numbers_of_the_entry_covariance():
@@ -72,7 +76,8 @@ def squared_distances(stack, errors_of):
 
 def moments_off(release):
     rows, columns = lower_triangle(4, diagonal=True)
-    return np.append(release.location, (release.matrix - TRUTH)[rows, columns])
+    moments = moments_of(ask(release, None))
+    return np.append(release.location, (moments.covariance - TRUTH)[rows, columns])
 
 
 def correlations_off(release):
@@ -98,6 +103,27 @@ def test_errors_of_correlations_are_those_that_are_seen():
         lambda release: errors_of_correlations(ask(release, None), moments_of(ask(release, None))),
     )
     assert 0.6 < far < 1.4
+
+
+def test_errors_of_moments_are_those_of_published_deviations_and_released_correlations():
+    release = drawn(0)
+    asked = ask(release, None)
+    moments, found = moments_of(asked), errors_of_moments(asked, means=False)
+    assert moments.kept.max() < 0.9  # variances are equal, so that they are shrunk
+    rows, columns = lower_triangle(4, diagonal=True)
+    own = np.flatnonzero(rows == columns)
+    deviations = moments.deviations
+    apart = np.flatnonzero(rows != columns)
+    unit = deviations[rows] * deviations[columns]
+    slopes = np.eye(len(rows)) / unit
+    for place in (rows, columns):
+        slopes[apart, own[place[apart]]] -= (
+            moments.correlation[rows, columns] / (2 * deviations[place] ** 2)
+        )[apart]
+    of_correlations = (slopes @ found @ slopes.T)[np.ix_(apart, apart)]
+    np.testing.assert_allclose(of_correlations, errors_of_correlations(asked, moments), rtol=1e-8)
+    errors = np.sqrt(found.diagonal()[own]) / (2 * deviations)
+    np.testing.assert_allclose(errors, deviation_errors(release.estimate()), rtol=0.01)
 
 
 def test_errors_of_sampling_alone_would_be_too_small():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["diagonal_variance", "shrink_diagonal", "within_limits"]
+__all__ = ["diagonal_variance", "kept_shares", "shrink_diagonal", "within_limits"]
 
 Numbers = npt.NDArray[np.float64] | float
 
@@ -55,8 +55,31 @@ def shrink_diagonal(
     >>> shrink_diagonal(np.array([1.0, 2.0, 9.0]), noise=1e-4, sampling=1e-6).round(2)
     array([1., 2., 9.])
     """
-    size = len(noisy)
+    kept = kept_shares(
+        noisy,
+        noise=noise,
+        sampling=sampling,
+        signal_noise=signal_noise,
+        mean_noise=mean_noise,
+        clipping=clipping,
+    )
     mean = noisy.mean()
+    shrunk = mean + kept * (noisy - mean)
+    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * np.sqrt(noise))
+    return floored
+
+
+def kept_shares(
+    noisy: npt.NDArray[np.float64],
+    *,
+    noise: Numbers,
+    sampling: Numbers,
+    signal_noise: float = 0.0,
+    mean_noise: Numbers = 0.0,
+    clipping: float = 0.0,
+) -> npt.NDArray[np.float64]:
+    """Return which share of its distance from their mean each variance keeps when it is shrunk."""
+    size = len(noisy)
     spread = noisy.var(ddof=1) if size > 1 else 0.0
     # James and Stein's estimator is better than none from four columns on, with this factor or
     # up to twice as much. Equal variances show a spread as well, with a relative sd of
@@ -72,9 +95,7 @@ def shrink_diagonal(
         clipping=clipping,
     )
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
-    shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)
-    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * np.sqrt(noise))
-    return floored
+    return np.asarray(1.0 - np.where(error > 0, weight, 0.0))
 
 
 def within_limits(

@@ -17,7 +17,12 @@ import numpy.typing as npt
 
 from dpcov.multiplicity import count_pairs
 from dpcov.postprocess.clipped import Clipped
-from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal, within_limits
+from dpcov.postprocess.diagonal import (
+    diagonal_variance,
+    kept_shares,
+    shrink_diagonal,
+    within_limits,
+)
 from dpcov.releases import CAP_CONSTANT, Release
 from dpcov.releases.pairwise import Pairwise
 
@@ -57,6 +62,8 @@ class NoiseModel:
         the same. All differ, if it is not stated.
     is_level : ndarray of bool, optional
         Which columns are levels of categories; none, if it is not stated.
+    kept : ndarray, shape (n_columns,), or float, default 1
+        Which share of its distance from the mean of all each variance kept when it was shrunk.
 
     Examples
     --------
@@ -76,6 +83,7 @@ class NoiseModel:
     pairwise: Pairwise | None = None
     field_of: npt.NDArray[np.int64] | None = None
     is_level: npt.NDArray[np.bool_] | None = None
+    kept: Array | float = 1.0
 
     def __post_init__(self) -> None:
         self.variances.setflags(write=False)
@@ -104,9 +112,11 @@ class NoiseModel:
             release.design.field_of if release.design.groups else None,
             ~release.design.is_number if release.design.groups else None,
         )
-        variances = shrink_diagonal(model.variances, **model._diagonal_facts())
+        facts = model._diagonal_facts()
+        variances = shrink_diagonal(model.variances, **facts)
+        kept = kept_shares(model.variances, **facts)
         clipping = model.clipping.with_tails(release, variances)
-        return replace(model, variances=variances, clipping=clipping)
+        return replace(model, variances=variances, clipping=clipping, kept=kept)
 
     def are_apart(self, rows: slice, columns: slice = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which pairs are of different columns of the table, and not of one category."""

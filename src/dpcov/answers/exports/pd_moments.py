@@ -35,16 +35,18 @@ Places = npt.NDArray[np.intp]
 class Moments:
     """Positive definite moments of some columns, in their own units.
 
-    `mean` is nan where a mean is suppressed, and None where none was released. `n_rows` is of rows
-    of equal weight; `rows` has those in which both cells of a pair are there, and is None where no
-    cell of these columns was seen to be missing. `moved` says how far correlations were moved at
-    most, in standard errors: 0, if they are those of the release. `untold` are those columns, by
-    their legal names, that noise does not let tell apart.
+    `kept` is the share of its distance from the mean of all that each variance kept when it was
+    shrunk. `mean` is nan where a mean is suppressed, and None where none was released. `n_rows` is
+    of rows of equal weight; `rows` has those in which both cells of a pair are there, and is None
+    where no cell of these columns was seen to be missing. `moved` says how far correlations were
+    moved at most, in standard errors: 0, if they are those of the release. `untold` are those
+    columns, by their legal names, that noise makes indistinguishable.
     """
 
     asked: Asked
     correlation: Array
     deviations: Array
+    kept: Array
     mean: Array | None
     n_rows: int
     rows: Integers | None
@@ -179,6 +181,7 @@ def moments_of(asked: Asked) -> Moments:
         asked=asked,
         correlation=part,
         deviations=published_deviations(release, noise)[places],
+        kept=np.broadcast_to(noise.kept, noise.variances.shape)[places],
         mean=mean,
         n_rows=n_rows,
         rows=_rows(asked, n_rows),

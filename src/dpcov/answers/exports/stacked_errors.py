@@ -39,7 +39,8 @@ def lower_triangle(size: int, *, diagonal: bool) -> tuple[Places, Places]:
 def errors_of_moments(asked: Asked, *, means: bool) -> Array:
     """Return the covariance of the means, if wanted, and of vech of the covariances.
 
-    Errors are those at the matrix that is written, so that both describe the same one.
+    Both are about the matrix D R D that is written: errors are evaluated at it, and see
+    `_of_published` for those of D.
     """
     size = len(asked.places)
     entries = _entries(size)
@@ -47,7 +48,28 @@ def errors_of_moments(asked: Asked, *, means: bool) -> Array:
     weights = np.concatenate([np.zeros((first, size, size)), entries])
     of_means = np.zeros((len(weights), size))
     of_means[:first] = np.eye(size)[:first]
-    return _symmetric(_errors(asked).covariance(weights, of_means))
+    moments = moments_of(asked)
+    found = _errors(asked, moments).covariance(weights, of_means)
+    return _symmetric(_of_published(found, moments, first))
+
+
+def _of_published(found: Array, moments: Moments, first: int) -> Array:
+    """Return the covariance of means and entries of D R D, for that of released ones.
+
+    Of a released variance s with an error e, R takes all and D what shrinking kept of it, k. So an
+    entry S_ij moves by S_ij/2 · (k − 1) e/s for each of its columns. What else the published
+    variance is uncertain by is independent of it, and makes its variance that of e again.
+    """
+    covariance, kept = moments.covariance, moments.kept
+    rows, columns = lower_triangle(len(kept), diagonal=True)
+    order, own = np.arange(len(rows)), first + np.flatnonzero(rows == columns)
+    half = np.zeros((len(found), len(kept)))
+    for place in (rows, columns):
+        half[first + order, place] += covariance[rows, columns] / (2 * covariance[place, place])
+    moves = np.eye(len(found))
+    moves[:, own] += half * (kept - 1)
+    rest = (1 - kept**2) * found[own, own]
+    return np.asarray(moves @ found @ moves.T + (half * rest) @ half.T)
 
 
 def errors_of_correlations(asked: Asked, moments: Moments) -> Array:
@@ -63,7 +85,7 @@ def errors_of_correlations(asked: Asked, moments: Moments) -> Array:
     weights[order, rows, columns] = 1 / (deviations[rows] * deviations[columns])
     for own in (rows, columns):
         weights[order, own, own] -= correlation[rows, columns] / (2 * deviations[own] ** 2)
-    return _symmetric(_errors(asked).covariance(weights))
+    return _symmetric(_errors(asked, moments).covariance(weights))
 
 
 def _entries(size: int) -> Array:
@@ -76,9 +98,8 @@ def _entries(size: int) -> Array:
     return weights
 
 
-def _errors(asked: Asked) -> EntryCovariance:
-    at = moments_of(asked).covariance
-    return EntryCovariance(asked.moments, asked.places, "population", at)
+def _errors(asked: Asked, moments: Moments) -> EntryCovariance:
+    return EntryCovariance(asked.moments, asked.places, "population", moments.covariance)
 
 
 def _symmetric(matrix: Array) -> Array:
