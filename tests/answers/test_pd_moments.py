@@ -131,7 +131,7 @@ def test_without_gaps_all_pairs_have_all_rows():
 def test_it_is_said_which_matrix_models_are_tested_on():
     said = " ".join(moments_of(ask(three_factor_release(0), None)).sentences)
     assert "counts n alone rejects too often" in said
-    assert "nearly everything fits" in said
+    assert "as many factors then fit it perfectly" in said
 
 
 def test_a_matrix_that_has_none_gets_one_and_hardly_moves():

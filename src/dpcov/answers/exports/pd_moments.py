@@ -77,7 +77,8 @@ class Moments:
             "This is the matrix to fit models to. Privacy noise is in it, so a test of fit that "
             "counts n alone rejects too often, also a model that is true. The estimate of a "
             "published folder (correlation.csv, covariance.csv) is no matrix to test models on: "
-            "noise was taken out of it by a few factors and by zeros, so nearly everything fits.",
+            "a few factors and zeros took noise out of it, and as many factors then fit it "
+            "perfectly, whatever the table is.",
         ]
 
     @property

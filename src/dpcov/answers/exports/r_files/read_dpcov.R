@@ -12,8 +12,9 @@
 # What it returns:
 #   covariance    the estimated covariances, positive definite, in the columns' own units; NULL if
 #                 variances were not released
-#   correlation   the estimated correlations. Noise was taken out of them by zeros and by a few
-#                 factors. So tests of fit say that nearly everything fits: do not test models on it
+#   correlation   the estimated correlations. A few factors and zeros took noise out of them, and
+#                 as many factors then fit them perfectly, whatever the table is: do not test models
+#                 on them
 #   released      correlations as released, each covariance divided by released deviations of its
 #                 own: not shrunk, perhaps not positive definite; NA for pairs that were not
 #                 released. Privacy noise is in them. So tests of fit that count n alone reject too
