@@ -5,6 +5,7 @@ import pytest
 
 import dpcov
 from answers.exported import three_factor_release, with_categories
+from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.exports.asked import ask
 from dpcov.answers.exports.pd_moments import moments_of
 from dpcov.answers.exports.stacked_errors import (
@@ -110,18 +111,18 @@ def test_errors_of_moments_are_those_of_published_deviations_and_released_correl
     asked = ask(release, None)
     moments, found = moments_of(asked), errors_of_moments(asked, means=False)
     assert moments.kept.max() < 0.9  # variances are equal, so that they are shrunk
-    rows, columns = lower_triangle(4, diagonal=True)
-    own = np.flatnonzero(rows == columns)
+    columns, rows = np.triu_indices(4)
+    own, apart = np.flatnonzero(rows == columns), np.flatnonzero(rows != columns)
+    # How correlations move with entries, to first order: ds/√(ab) − r (da/2a + db/2b).
     deviations = moments.deviations
-    apart = np.flatnonzero(rows != columns)
-    unit = deviations[rows] * deviations[columns]
-    slopes = np.eye(len(rows)) / unit
-    for place in (rows, columns):
-        slopes[apart, own[place[apart]]] -= (
-            moments.correlation[rows, columns] / (2 * deviations[place] ** 2)
-        )[apart]
-    of_correlations = (slopes @ found @ slopes.T)[np.ix_(apart, apart)]
-    np.testing.assert_allclose(of_correlations, errors_of_correlations(asked, moments), rtol=1e-8)
+    slopes = np.zeros((len(apart), len(rows)))
+    order, first, second = np.arange(len(apart)), rows[apart], columns[apart]
+    slopes[order, apart] = 1 / (deviations[first] * deviations[second])
+    for place in (first, second):
+        moved = moments.correlation[first, second] / (2 * deviations[place] ** 2)
+        slopes[order, own[place]] -= moved
+    released = EntryCovariance(release, asked.places, "population", moments.covariance).matrix()
+    np.testing.assert_allclose(slopes @ found @ slopes.T, slopes @ released @ slopes.T, rtol=1e-8)
     errors = np.sqrt(found.diagonal()[own]) / (2 * deviations)
     np.testing.assert_allclose(errors, deviation_errors(release.estimate()), rtol=0.01)
 
