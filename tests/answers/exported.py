@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,14 @@ def with_categories(n_rows=20_000):
     )
     table.loc[rng.random(n_rows) < 0.1, "age"] = np.nan
     return dpcov.release(table, epsilon=1, delta=1e-6, seed=1, columns=public_levels(table))
+
+
+def with_tails():
+    """Return a release of which no view shows the mean of x4: its cells lie beyond limits."""
+    release = three_factor_release(0)
+    beyond = release.learned.beyond.copy()
+    beyond[3] = 0.2
+    return replace(release, learned=replace(release.learned, beyond=beyond))
 
 
 def of_devices():

@@ -13,11 +13,15 @@ from answers.exported import (
     read_csv,
     three_factor_release,
     with_categories,
+    with_tails,
 )
 from dpcov.answers.exports.asked import ask
 from dpcov.answers.exports.lavaan import write_lavaan
+from dpcov.answers.exports.pd_moments import moments_of
 from dpcov.answers.exports.r_reader import write_r_reader
+from dpcov.answers.exports.stacked_errors import errors_of_moments
 from dpcov.errors import ParameterError
+from dpcov.postprocess.column_errors import deviation_errors
 from publication import releases
 
 
@@ -44,20 +48,70 @@ def test_nacov_has_the_names_that_lavaan_gives_it(lavaan):
 
 def test_nacov_is_n_times_the_errors(release, lavaan):
     _, found = read_csv(lavaan["nacov.csv"])
-    expected = 20_000 * release.entry_covariance().matrix()
-    np.testing.assert_allclose(found[9:, 9:], expected, rtol=1e-9, atol=1e-12)
+    expected = 20_000 * errors_of_moments(ask(release, None), means=True)
+    np.testing.assert_array_equal(found, expected)
+
+
+def noisy():
+    """Return a release of three columns whose variances are shrunk before they are published."""
+    rows = np.random.default_rng(0).normal(size=(2_000, 8)) * [2, 1, 1, 1, 1, 1, 1, 1]
+    return dpcov.release(rows, epsilon=2, delta=1e-6, row_norm=6, seed=0)
+
+
+def test_matrix_and_nacov_have_the_published_deviations_and_their_errors():
+    release = noisy()
+    files, estimate = write_lavaan(ask(release, None)), release.estimate()
+    _, covariance = read_csv(files["covariance.csv"])
+    published = estimate.released_deviations
+    np.testing.assert_allclose(np.sqrt(covariance.diagonal()), published, rtol=1e-12)
+    names, nacov = read_csv(files["nacov.csv"])
+    own = [names.index(f"x{number}~~x{number}") for number in range(8)]
+    errors = np.sqrt(nacov.diagonal()[own] / release.n_rows) / (2 * published)
+    # To the first digits: rounding of noise to a grid is in one of them.
+    np.testing.assert_allclose(errors, deviation_errors(estimate), rtol=0.01)
 
 
 def test_numbers_are_read_back_to_the_bit(release, lavaan):
     _, covariance = read_csv(lavaan["covariance.csv"])
-    scale = release.units.scale
-    np.testing.assert_array_equal(covariance, release.matrix * np.outer(scale, scale))
+    np.testing.assert_array_equal(covariance, moments_of(ask(release, None)).covariance)
+
+
+def test_models_are_fitted_by_maximum_likelihood_with_errors_from_nacov(lavaan):
+    text = lavaan["model.R"].decode()
+    code = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
+    assert not [line for line in code if "WLS" in line]
+    assert 'estimator = "ML"' in text
+    assert 'NACOV = nacov, se = "robust.sem", test = "satorra.bentler"' in text
+
+
+def test_a_suppressed_mean_is_an_empty_cell_and_said():
+    files = write_lavaan(ask(with_tails(), None))
+    cells = dict(line.split(",") for line in files["mean.csv"].decode().splitlines())
+    assert [name for name, cell in cells.items() if not cell] == ["x4"]
+    assert "No mean is given of x4" in files["model.R"].decode()
+
+
+def test_gaps_are_said_and_the_rows_of_pairs_are_there():
+    files = write_lavaan(ask(with_categories(), None))
+    names, rows = read_csv(files["rows.csv"])
+    assert names == ["age", "sex_m", "sex_x", "income"]
+    np.testing.assert_allclose(rows[0], 18_000, atol=400)
+    np.testing.assert_allclose(rows[1:, 1:], 20_000, atol=400)
+    text = files["model.R"].decode()
+    assert "Cells are missing in age (" in text
+    assert "n is 20,000 rows" in text
+    assert "Each level of a category is a column, without one of them" in text
+
+
+def test_without_gaps_there_is_no_file_of_rows(lavaan):
+    assert "rows.csv" not in lavaan
+    assert "rows.csv       " not in lavaan["model.R"].decode()
 
 
 def test_the_file_says_what_it_is(lavaan):
     text = lavaan["model.R"].decode()
     assert "Nothing is promised to anybody" in text
-    assert "The matrix is the released one" in text
+    assert "nothing was set to zero or shrunk" in text
     assert "#   factor1 =~ x1 + x2 + x3" in text
     assert not re.findall(r"@[A-Z]+@", text)
 

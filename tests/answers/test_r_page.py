@@ -26,6 +26,7 @@ def run(command, folder):
         capture_output=True,
         text=True,
         check=False,
+        timeout=600,
         env={**os.environ, "PATH": path},
     )
     assert done.returncode == 0, done.stdout + done.stderr

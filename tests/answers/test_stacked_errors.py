@@ -4,11 +4,14 @@ import numpy as np
 
 import dpcov
 from answers.exported import three_factor_release, with_categories
+from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.exports.asked import ask
+from dpcov.answers.exports.pd_moments import moments_of
 from dpcov.answers.exports.stacked_errors import (
     errors_of_moments,
     lower_triangle,
 )
+from dpcov.postprocess.column_errors import deviation_errors
 
 TRUTH = np.array(
     [[1.0, 0.5, 0.3, 0.0], [0.5, 1.0, 0.4, 0.2], [0.3, 0.4, 1.0, 0.1], [0, 0.2, 0.1, 1]]
@@ -31,11 +34,15 @@ def gaussian(truth):
 
 def test_without_noise_it_is_that_of_gaussian_rows_and_means_come_first():
     rows = np.random.default_rng(0).multivariate_normal(np.zeros(4), TRUTH, size=N_ROWS)
-    release = dpcov.release(rows, epsilon=1e5, delta=1e-6, row_norm=8, seed=0)
+    # Variances that differ are not shrunk.
+    rows *= [0.5, 1.0, 1.5, 2.0]
+    release = dpcov.release(rows, epsilon=1e5, delta=1e-6, row_norm=10, seed=0)
     found = N_ROWS * errors_of_moments(ask(release, None), means=True)
-    np.testing.assert_allclose(found[:4, :4], release.matrix, atol=1e-3)
+    written = moments_of(ask(release, None)).covariance
+    np.testing.assert_allclose(found[:4, :4], written, atol=1e-3)
     np.testing.assert_allclose(found[:4, 4:], 0, atol=1e-3)
-    np.testing.assert_allclose(found[4:, 4:], gaussian(release.matrix), atol=1e-3)
+    unit = np.sqrt(np.outer(found[4:, 4:].diagonal(), found[4:, 4:].diagonal()))
+    np.testing.assert_allclose(found[4:, 4:] / unit, gaussian(written) / unit, atol=5e-3)
 
 
 def test_it_holds_the_numbers_of_the_entry_covariance():
@@ -45,7 +52,9 @@ def test_it_holds_the_numbers_of_the_entry_covariance():
     rows, columns = lower_triangle(4)
     expected = [(asked.names[j], asked.names[i]) for i, j in zip(rows, columns, strict=True)]
     assert list(errors.pairs) == expected
-    np.testing.assert_allclose(errors_of_moments(asked, means=False), errors.matrix(), rtol=1e-10)
+    found = errors_of_moments(asked, means=False)
+    unit = np.sqrt(np.outer(found.diagonal(), found.diagonal()))
+    np.testing.assert_allclose(found / unit, errors.matrix() / unit, atol=0.02)
 
 
 def test_with_means_it_is_positive_definite_also_for_categories_and_gaps():
@@ -66,7 +75,8 @@ def squared_distances(stack, errors_of):
 
 def moments_off(release):
     rows, columns = lower_triangle(4)
-    return np.append(release.location, (release.matrix - TRUTH)[rows, columns])
+    moments = moments_of(ask(release, None))
+    return np.append(release.location, (moments.covariance - TRUTH)[rows, columns])
 
 
 # The mean of 60 chi-square values of 14 or 6 degrees, each over its degrees, is 1 with an sd of
@@ -78,6 +88,27 @@ def test_errors_of_moments_are_those_that_are_seen():
         moments_off, lambda release: errors_of_moments(ask(release, None), means=True)
     )
     assert 0.6 < far < 1.3
+
+
+def test_errors_of_moments_are_those_of_published_deviations_and_released_correlations():
+    release = drawn(0)
+    asked = ask(release, None)
+    moments, found = moments_of(asked), errors_of_moments(asked, means=False)
+    assert moments.kept.max() < 0.9  # variances are equal, so that they are shrunk
+    columns, rows = np.triu_indices(4)
+    own, apart = np.flatnonzero(rows == columns), np.flatnonzero(rows != columns)
+    # How correlations move with entries, to first order: ds/√(ab) − r (da/2a + db/2b).
+    deviations = moments.deviations
+    slopes = np.zeros((len(apart), len(rows)))
+    order, first, second = np.arange(len(apart)), rows[apart], columns[apart]
+    slopes[order, apart] = 1 / (deviations[first] * deviations[second])
+    for place in (first, second):
+        moved = moments.correlation[first, second] / (2 * deviations[place] ** 2)
+        slopes[order, own[place]] -= moved
+    released = EntryCovariance(release, asked.places, "population", moments.covariance).matrix()
+    np.testing.assert_allclose(slopes @ found @ slopes.T, slopes @ released @ slopes.T, rtol=1e-8)
+    errors = np.sqrt(found.diagonal()[own]) / (2 * deviations)
+    np.testing.assert_allclose(errors, deviation_errors(release.estimate()), rtol=0.01)
 
 
 def test_errors_of_sampling_alone_would_be_too_small():

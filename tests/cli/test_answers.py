@@ -84,6 +84,14 @@ def test_files_hold_what_was_printed(place, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["fit"]
 
 
+def test_truth_values_in_files_are_those_that_r_reads(place, tmp_path):
+    run("regress", place / ALONE, FORMULA, "--out", tmp_path / "fit")
+    lines = (tmp_path / "fit" / "coefficients.csv").read_text().splitlines()
+    cells = {cell for line in lines for cell in line.split(",")}
+    assert cells & {"TRUE", "FALSE"}
+    assert not cells & {"True", "False", "true", "false"}
+
+
 def test_what_is_there_is_never_overwritten(place, tmp_path):
     (tmp_path / "fit").mkdir()
     said = refused("regress", place / ALONE, FORMULA, "--out", tmp_path / "fit")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpcov.postprocess.diagonal import shrink_diagonal
+from dpcov.postprocess.diagonal import kept_shares, shrink_diagonal, within_limits
 
 
 @given(
@@ -41,3 +41,17 @@ def test_a_huge_variance_does_not_drag_the_small_ones_along():
 def test_fewer_than_four_columns_are_not_shrunk():
     noisy = np.array([1.0, 2.0, 3.0])
     assert (shrink_diagonal(noisy, noise=0.25, sampling=0.01) == noisy).all()
+
+
+def test_what_is_kept_of_a_distance_is_what_shrinking_leaves_of_it():
+    noisy = np.array([1.0, 1.4, 0.7, 2.0, 1.1, 0.9])
+    facts = {"noise": 0.01, "sampling": 1e-3}
+    expected = noisy.mean() + kept_shares(noisy, **facts) * (noisy - noisy.mean())
+    assert shrink_diagonal(noisy, **facts) == pytest.approx(expected)
+    assert (kept_shares(noisy, **facts) < 1).all()
+
+
+def test_no_deviation_is_above_half_of_a_range():
+    limits = np.array([1.0, 0.0]), np.array([2.0, 10.0])
+    assert within_limits(np.array([0.565, 3.0]), limits).tolist() == [0.5, 3.0]
+    assert within_limits(np.array([0.565, 3.0]), None).tolist() == [0.565, 3.0]

@@ -120,7 +120,7 @@ class Folder:
     @property
     def number_pairs(self):
         """Pairs of numbers: all of them, if there are no categories."""
-        return {names: row for names, row in self.pairs.items() if row.get("with_level") != "true"}
+        return {names: row for names, row in self.pairs.items() if row.get("with_level") != "TRUE"}
 
     def rows(self, table):
         with (self.path / f"{table}.csv").open(encoding="utf-8", newline="") as file:
@@ -210,7 +210,7 @@ def test_every_pair_on_the_page_has_the_numbers_of_the_table(folder):
     assert sorted(tuple(line[:2]) for line in lines) == sorted(folder.pairs)
     for first, second, correlation, estimate, q_value, covariance in lines:
         row = folder.pairs[first, second]
-        if row["told"] == "true":
+        if row["told"] == "TRUE":
             value, low, high = NUMBER.findall(correlation)
             assert agrees(value, row["released"])
             assert agrees(low, row["low"])
@@ -257,25 +257,25 @@ def test_every_column_on_the_page_has_the_numbers_of_the_table(folder):
 def test_the_terminal_shows_the_surest_related_pairs_of_the_table(folder):
     cells = [re.split(r" {2,}", line.strip()) for line in folder.terminal.splitlines()]
     shown = [line for line in cells if tuple(line[:2]) in folder.pairs]
-    related = [names for names, row in folder.number_pairs.items() if row["related"] == "true"]
+    related = [names for names, row in folder.number_pairs.items() if row["related"] == "TRUE"]
     assert [tuple(line[:2]) for line in shown] == related[:10]
     for first, second, correlation, *interval, estimate, _ in shown:
         row = folder.pairs[first, second]
         assert agrees(estimate, row["estimate"])
-        if row["told"] == "false":
+        if row["told"] == "FALSE":
             assert (correlation, interval) == (NOISY, [])
             continue
         (interval,) = interval
         assert agrees(correlation.removesuffix(" †"), row["released"])
-        assert correlation.endswith("†") == (row.get("limited") == "true")
+        assert correlation.endswith("†") == (row.get("limited") == "TRUE")
         assert all(map(agrees, interval.split(" to "), (row["low"], row["high"])))
 
 
 @pytest.mark.parametrize("view", ["page", "card.md", "README.md", "terminal"])
 def test_every_view_counts_the_related_pairs_of_the_table(folder, view):
     pairs, what = folder.number_pairs, "numbers" if folder.has_categories else "columns"
-    related = [row for row in pairs.values() if row["related"] == "true"]
-    untold = [row for row in pairs.values() if row["told"] == "false"]
+    related = [row for row in pairs.values() if row["related"] == "TRUE"]
+    untold = [row for row in pairs.values() if row["told"] == "FALSE"]
     assert (len(related), len(untold)) == (
         folder.card["related"]["number"],
         folder.card["related"]["too_noisy"],
@@ -292,7 +292,7 @@ def test_every_view_names_the_strongest_pairs_with_the_numbers_of_the_table(fold
     assert len(named) == len(folder.card["related"]["strongest"]) >= 1
     for first, second, value, low, high in named:
         row = folder.pairs[first, second]
-        assert row["related"] == "true"
+        assert row["related"] == "TRUE"
         assert agrees(value, row["released"])
         assert agrees(low, row["low"])
         assert agrees(high, row["high"])
@@ -325,9 +325,9 @@ def counts_of_levels(folder):
         row["column"]: row["category"] for row in folder.rows("columns") if row.get("category")
     }
     under = [
-        (category.get(first) or category[second], row["related"] == "true")
+        (category.get(first) or category[second], row["related"] == "TRUE")
         for (first, second), row in folder.pairs.items()
-        if row.get("with_level") == "true"
+        if row.get("with_level") == "TRUE"
     ]
     pairs = [sum(name == each for each, _ in under) for name in set(category.values())]
     related = [sum((name, True) == each for each in under) for name in set(category.values())]
@@ -362,7 +362,7 @@ def test_parquet_and_csv_have_the_same_numbers(folder):
                 assert np.array_equal(values, stored[name].to_numpy(), equal_nan=True)
             else:
                 assert cells == [
-                    str(cell).lower() if isinstance(cell, (bool, np.bool_)) else cell
+                    str(cell).upper() if isinstance(cell, (bool, np.bool_)) else cell
                     for cell in stored[name]
                 ]
 
@@ -389,7 +389,7 @@ def test_show_prints_what_release_printed(folder):
     assert folder.terminal.partition("Written to")[0].strip() in shown
     found = json.loads(invoke(["show", folder.path, "--json"]).stdout)
     assert found["card"] == folder.card
-    related = [row for row in folder.rows("pairs") if row["related"] == "true"]
+    related = [row for row in folder.rows("pairs") if row["related"] == "TRUE"]
     assert [line["first"] for line in found["related"]] == [row["first"] for row in related]
     assert [line["released"] for line in found["related"]] == [
         float(row["released"]) for row in related
@@ -408,7 +408,7 @@ def test_intervals_hold_the_correlations_of_the_limited_table(people):
     for name, row in columns.items():
         table[name] = table[name].clip(float(row["lower_limit"]), float(row["upper_limit"]))
     truth = table.corr()
-    told = {names: row for names, row in folder.pairs.items() if row["told"] == "true"}
+    told = {names: row for names, row in folder.pairs.items() if row["told"] == "TRUE"}
     held = [
         float(row["low"]) <= truth.loc[names] <= float(row["high"]) for names, row in told.items()
     ]
@@ -449,7 +449,7 @@ def test_every_association_on_the_page_has_the_numbers_of_the_table(survey):
     assert [tuple(line[:2]) for line in lines] == [(row["first"], row["second"]) for row in rows]
     assert survey.card["related"]["associations"]["n_pairs"] == len(rows) == 11
     for (_, _, shown, _), row in zip(lines, rows, strict=True):
-        if row["told"] == "true":
+        if row["told"] == "TRUE":
             measure, value, low, _, high = shown.split()
             assert measure == row["measure"]
             pairs = zip((value, low, high), ("value", "low", "high"), strict=True)
@@ -459,7 +459,7 @@ def test_every_association_on_the_page_has_the_numbers_of_the_table(survey):
 @pytest.mark.parametrize("view", ["page", "card.md", "README.md", "terminal"])
 def test_every_view_counts_the_associations_of_the_table(survey, view):
     rows = survey.rows("associations")
-    related = sum(row["related"] == "true" for row in rows)
+    related = sum(row["related"] == "TRUE" for row in rows)
     text = " ".join(survey.texts[view].split())
     assert related >= 2
     assert f"{related} of {len(rows)} pairs of columns with a category are related" in text
@@ -490,7 +490,7 @@ def test_means_of_groups_on_the_page_are_those_of_the_table(survey):
 
 
 def test_all_findings_about_gaps_are_on_the_page(survey):
-    found = [row for row in survey.rows("gaps") if row["found"] == "true"]
+    found = [row for row in survey.rows("gaps") if row["found"] == "TRUE"]
     assert len(found) == survey.card["related"]["gaps"]["number"] >= 1
     text = " ".join(survey.texts["page"].split())
     assert survey.card["related"]["gaps"]["columns"] == ["sleep"]
@@ -537,7 +537,7 @@ def test_shares_associations_and_means_are_those_of_the_weighted_table(survey):
     held = [
         float(row["low"]) - 0.01 <= association(table, limits, row) <= float(row["high"]) + 0.01
         for row in survey.rows("associations")
-        if row["told"] == "true"
+        if row["told"] == "TRUE"
     ]
     assert len(held) >= 9
     assert np.mean(held) > 0.75

@@ -102,15 +102,15 @@ def test_the_pairs_are_those_of_the_estimate(folder, estimate):
         pair = estimate[row["first"], row["second"]]
         assert all(float(row[cell]) == getattr(pair, name) for name, cell in names.items())
         assert (float(row["low"]), float(row["high"])) == pair.interval
-        assert row["told"] == str(pair.told).lower()
-        assert row["related"] == str(pair.q_value <= 0.01).lower()
+        assert row["told"] == str(pair.told).upper()
+        assert row["related"] == str(pair.q_value <= 0.01).upper()
 
 
 def test_the_related_pairs_are_the_list_at_the_rate(folder, estimate):
     listed = {
         (row["first"], row["second"])
         for row in read(folder / "pairs.csv")
-        if row["related"] == "true"
+        if row["related"] == "TRUE"
     }
     edges = estimate.edges(0.01)
     assert listed == set(zip(edges.first, edges.second, strict=True)) != set()

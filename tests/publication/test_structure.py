@@ -137,7 +137,7 @@ def test_the_tables_have_the_numbers_of_the_answers(folder, estimate):
         one = partials[row["first"], row["second"]]
         assert float(row["partial_correlation"]) == one.value
         assert (float(row["low"]), float(row["high"])) == (one.low, one.high)
-        assert (row["related"] == "true") == (one.q_value <= 0.1)
+        assert (row["related"] == "TRUE") == (one.q_value <= 0.1)
 
 
 def test_components_on_the_page_have_the_numbers_of_the_tables(folder, page):
@@ -158,7 +158,7 @@ def test_components_on_the_page_have_the_numbers_of_the_tables(folder, page):
 
 def test_pairs_given_others_on_the_page_are_the_strongest_of_the_table(folder, page):
     _, *lines = page.tables["partials"]
-    rows = [row for row in read(folder / "partial_correlations.csv") if row["related"] == "true"]
+    rows = [row for row in read(folder / "partial_correlations.csv") if row["related"] == "TRUE"]
     rows.sort(key=lambda row: -abs(float(row["partial_correlation"])))
     names = [f"{row['first']} – {row['second']}" for row in rows]
     assert [line[0] for line in lines] == names[:12]
@@ -175,7 +175,7 @@ def test_the_sentences_count_what_the_tables_have(folder, card, page):
     assert stated["share"] == pytest.approx(sum(shares))
     assert all(map(agrees, said.groups(), (100 * stated[key] for key in ("share", "low", "high"))))
     rows = read(folder / "partial_correlations.csv")
-    related = sum(row["related"] == "true" for row in rows)
+    related = sum(row["related"] == "TRUE" for row in rows)
     assert f"{related} of {len(rows)} pairs of columns are related given all other columns" in text
     assert "2 components of 12 numbers stand above" in text
     assert all(sentence in text for sentence in card["related"]["partial"]["in_words"])
@@ -254,9 +254,9 @@ def test_levels_are_counted_apart_with_weights_and_gaps(tmp_path):
     assert verify_folder(tmp_path / "out").problems == ()
     found = card["related"]["partial"]
     rows = read(tmp_path / "out" / "partial_correlations.csv")
-    levels = [row for row in rows if row["with_level"] == "true"]
+    levels = [row for row in rows if row["with_level"] == "TRUE"]
     assert (found["n_pairs"], found["levels"]["n_pairs"]) == (15, 6)
-    assert found["levels"]["number"] == sum(row["related"] == "true" for row in levels) >= 1
+    assert found["levels"]["number"] == sum(row["related"] == "TRUE" for row in levels) >= 1
     assert "pairs with a level of a category are related given" in found["in_words"][0]
     assert card["related"]["components"]["n_columns"] == 6
 

@@ -58,7 +58,7 @@ def test_nobody_is_told_not_to_read_relations_above_a_list_of_them(uneven):
 
 def test_all_views_mean_the_same_by_related(uneven):
     folder, estimate = uneven
-    related = [row for row in read(folder / "pairs.csv") if row["related"] == "true"]
+    related = [row for row in read(folder / "pairs.csv") if row["related"] == "TRUE"]
     assert len(related) == len(estimate.edges()) != estimate.pairs_kept
     for view in VIEWS:
         text = words(folder / view)
@@ -93,9 +93,9 @@ def test_what_is_too_noisy_to_tell_is_no_number_on_the_page(uneven):
     )
     told = {(row["first"], row["second"]): row["told"] for row in read(folder / "pairs.csv")}
     assert len(lines) == len(told)
-    assert "false" in told.values()
+    assert "FALSE" in told.values()
     for first, second, shown in lines:
-        assert (shown == "too noisy to tell") == (told[first, second] == "false")
+        assert (shown == "too noisy to tell") == (told[first, second] == "FALSE")
 
 
 def test_what_is_called_a_covariance_is_one(tmp_path):

@@ -13,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.postprocess.correlations import CorrelationErrors, Released, released_at, stands_out
+from dpcov.postprocess.correlations import (
+    CorrelationErrors,
+    Released,
+    released_at,
+    stands_out,
+    unshrunk_deviations,
+)
 from dpcov.postprocess.joint import check_about
 from dpcov.postprocess.noise_model import NoiseModel
 from dpcov.releases import Release
@@ -53,7 +59,7 @@ class Compared:
     def correlations(self, first: Places, second: Places, width: float) -> Released:
         """Return the correlations of some pairs, with intervals of so many standard errors."""
         i, j = self.places[first], self.places[second]
-        deviation = np.sqrt(self.noise.variances)
+        deviation = unshrunk_deviations(self.release.matrix, self.noise)
         values = self.release.matrix[i, j] / (deviation[i] * deviation[j])
         values = np.clip(values, -1.0, 1.0)
         return released_at(values, CorrelationErrors.at(self.noise, i, j), width)

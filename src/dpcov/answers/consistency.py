@@ -137,7 +137,7 @@ def _items(block: Block, signs: Array) -> Items:
     variances = variances + block.clipping_doubt * correlation**2
     return Items(
         means=block.location,
-        deviations=block.deviations,
+        deviations=block.published_deviations,
         rest_correlations=np.where(told, np.clip(correlation, -1.0, 1.0), np.nan),
         rest_errors=np.sqrt(variances),
     )

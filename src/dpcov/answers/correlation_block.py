@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.postprocess.correlations import CorrelationErrors, relative_variances, stands_out
-from dpcov.postprocess.noise_model import NoiseModel
+from dpcov.postprocess.noise_model import NoiseModel, published_deviations
 from dpcov.releases import Release
 
 __all__ = ["Block", "EntryNoise"]
@@ -89,6 +89,11 @@ class Block:
         # A variance that noise has halved or worse is taken as the variances of others say.
         least = self._noise.variances[self.places] * self.release.units.scale[self.places] ** 2 / 2
         return np.sqrt(np.maximum(self.covariance.diagonal(), least) * (1 + _EXCESS * relative))
+
+    @property
+    def published_deviations(self) -> Array:
+        """Those that every view of the release shows, which are shrunk."""
+        return published_deviations(self.release, self._noise)[self.places]
 
     @property
     def varies(self) -> npt.NDArray[np.bool_]:

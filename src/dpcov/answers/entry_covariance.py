@@ -47,11 +47,15 @@ class EntryCovariance:
         Which of its columns they are about.
     about : {"population", "table"}
         Of whom answers are: see `Release.entry_covariance`.
+    at : ndarray, shape (n_columns, n_columns), optional
+        The positive definite covariances at which errors are evaluated; those of the release,
+        lifted, if they are not stated.
     """
 
     release: Release
     places: Places
     about: str = "population"
+    at: Array | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -175,7 +179,10 @@ class EntryCovariance:
 
     @cached_property
     def _sources(self) -> ErrorSources:
-        return ErrorSources.of(self.release, self.places, sampled=self.about == "population")
+        scale = self.release.units.scale[self.places]
+        at = None if self.at is None else self.at / np.outer(scale, scale)
+        sampled = self.about == "population"
+        return ErrorSources.of(self.release, self.places, sampled=sampled, at=at)
 
 
 def entry_covariance(

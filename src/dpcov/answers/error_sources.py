@@ -41,31 +41,44 @@ class ErrorSources:
     Categories are there with all of their levels, in the order of the release, since the noise of
     one goes with that of the others. `root` is a root L of the covariance L Lᵀ of those that were
     asked for, and has zeros for the rest: a level that is lost in noise would make all errors of
-    sampling too large. Levels add up to nothing in it.
+    sampling too large. Levels add up to nothing in it. `block` has the moments of all.
     """
 
     release: Release
     places: Places
     noise: NoiseModel
     root: Array
+    block: Array
     way_back: WorkingNoise | None
     sampled: bool
 
     @classmethod
-    def of(cls, release: Release, places: Places, *, sampled: bool) -> ErrorSources:
-        """Return the sources of the columns of the table that have values at these places."""
+    def of(
+        cls, release: Release, places: Places, *, sampled: bool, at: Array | None = None
+    ) -> ErrorSources:
+        """Return the sources of the columns of the table that have values at these places.
+
+        `at` are covariances of these values, if not those of the release.
+        """
         columns = np.unique(release.design.field_of[places])
         whole = np.flatnonzero(np.isin(release.design.field_of, columns))
         noise = NoiseModel.of(release)
         asked = np.unique(places)
+        inside = np.searchsorted(whole, asked)
         root = np.zeros((len(whole), len(asked)))
-        root[np.searchsorted(whole, asked)] = lift(release.matrix, noise, asked).root
+        block = release.matrix[np.ix_(whole, whole)]
+        if at is None:
+            root[inside] = lift(release.matrix, noise, asked).root
+        else:
+            order = np.argsort(places)
+            block[np.ix_(inside, inside)] = at[np.ix_(order, order)]
+            root[inside] = np.linalg.cholesky(at[np.ix_(order, order)])
         for group in release.design.groups:
             own = np.searchsorted(whole, np.arange(group.start, group.stop))
             if np.isin(np.arange(group.start, group.stop), asked).all():
                 root[own] -= root[own].mean(axis=0)
         way_back = _way_back(release, columns, whole)
-        return cls(release, whole, noise, root, way_back, sampled)
+        return cls(release, whole, noise, root, block, way_back, sampled)
 
     @cached_property
     def covariance(self) -> Array:
@@ -81,11 +94,6 @@ class ErrorSources:
     def clipping(self) -> Clipped:
         """What clipping of rows leaves uncertain."""
         return self.noise.clipping
-
-    @cached_property
-    def block(self) -> Array:
-        """The released moments of these columns."""
-        return self.release.matrix[np.ix_(self.places, self.places)]
 
     @cached_property
     def mean(self) -> Array:

@@ -19,6 +19,7 @@ from dpcov.cli.terminal import new_console, print_json, printable, tell
 from dpcov.errors import FolderError, ParameterError
 from dpcov.publication.folder_files import RELEASE_FILE
 from dpcov.publication.leftovers import check_not_hidden
+from dpcov.publication.table_files import FLAGS
 from dpcov.publication.verification import verify_folder
 from dpcov.releases import AnyRelease, Release
 from dpcov.writing import check_apart, locate_target, sync_file, sync_folder
@@ -100,7 +101,8 @@ class Answer:
         aside.mkdir()
         try:
             for name, table in self.tables.items():
-                table().to_csv(aside / f"{name}.csv", index=False, lineterminator="\n")
+                frame = _with_flags(table())
+                frame.to_csv(aside / f"{name}.csv", index=False, lineterminator="\n")
             (aside / "summary.txt").write_text(f"{self.text}\n", encoding="utf-8", newline="\n")
             for file in aside.iterdir():
                 sync_file(file)
@@ -108,6 +110,12 @@ class Answer:
             sync_folder(target.path.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def _with_flags(frame: Any) -> Any:
+    """Return a data frame whose truth values are written as in all CSV files."""
+    flags = frame.select_dtypes("bool").columns
+    return frame.assign(**{name: frame[name].map(FLAGS) for name in flags})
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:

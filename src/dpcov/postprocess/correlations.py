@@ -22,6 +22,7 @@ __all__ = [
     "is_told",
     "released_at",
     "stands_out",
+    "unshrunk_deviations",
     "variances_of_correlations",
 ]
 
@@ -29,6 +30,8 @@ __all__ = [
 _WIDEST_TOLD = 1.5
 # A variance of so many standard errors stands out of its noise.
 _STANDS_OUT = 3.0
+# A variance that noise has halved or worse is taken as the variances of others say.
+_LEAST_OWN = 0.5
 # Each settles a share of 1/n of what the one before left open.
 _STEPS = 6
 
@@ -128,6 +131,15 @@ class CorrelationErrors:
                 end = np.clip((released - shift + sign * root) / (1 - spread), -1.0, 1.0)
             ends.append(np.where(open_ended, sign, end))
         return ends[0], ends[1]
+
+
+def unshrunk_deviations(matrix: Array, noise: NoiseModel) -> Array:
+    """Return what released covariances are divided by: deviations of their own, not shrunk.
+
+    A shrunk one is nearer to the truth on average, and off in a direction that no error says: it
+    would move all correlations of an unusual column.
+    """
+    return np.asarray(np.sqrt(np.maximum(np.diag(matrix), _LEAST_OWN * noise.variances)))
 
 
 def variances_of_correlations(

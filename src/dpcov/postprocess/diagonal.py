@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["diagonal_variance", "shrink_diagonal"]
+__all__ = ["diagonal_variance", "kept_shares", "shrink_diagonal", "within_limits"]
 
 Numbers = npt.NDArray[np.float64] | float
 
@@ -55,8 +55,31 @@ def shrink_diagonal(
     >>> shrink_diagonal(np.array([1.0, 2.0, 9.0]), noise=1e-4, sampling=1e-6).round(2)
     array([1., 2., 9.])
     """
-    size = len(noisy)
+    kept = kept_shares(
+        noisy,
+        noise=noise,
+        sampling=sampling,
+        signal_noise=signal_noise,
+        mean_noise=mean_noise,
+        clipping=clipping,
+    )
     mean = noisy.mean()
+    shrunk = mean + kept * (noisy - mean)
+    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * np.sqrt(noise))
+    return floored
+
+
+def kept_shares(
+    noisy: npt.NDArray[np.float64],
+    *,
+    noise: Numbers,
+    sampling: Numbers,
+    signal_noise: float = 0.0,
+    mean_noise: Numbers = 0.0,
+    clipping: float = 0.0,
+) -> npt.NDArray[np.float64]:
+    """Return which share of its distance from their mean each variance keeps when it is shrunk."""
+    size = len(noisy)
     spread = noisy.var(ddof=1) if size > 1 else 0.0
     # James and Stein's estimator is better than none from four columns on, with this factor or
     # up to twice as much. Equal variances show a spread as well, with a relative sd of
@@ -72,6 +95,24 @@ def shrink_diagonal(
         clipping=clipping,
     )
     weight = np.divide(error, spread, out=np.ones(size), where=error < spread)
-    shrunk = mean + (1.0 - np.where(error > 0, weight, 0.0)) * (noisy - mean)
-    floored: npt.NDArray[np.float64] = np.maximum(shrunk, _FLOOR_IN_NOISE * np.sqrt(noise))
-    return floored
+    return np.asarray(1.0 - np.where(error > 0, weight, 0.0))
+
+
+def within_limits(
+    deviations: npt.NDArray[np.float64],
+    limits: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None,
+) -> npt.NDArray[np.float64]:
+    """Return standard deviations, none above half of the range that cells were limited to.
+
+    No column within a range can have a larger one (Popoviciu 1935). `limits` is None if none are
+    known.
+
+    Examples
+    --------
+    >>> within_limits(np.array([0.565, 0.3]), (np.array([1.0, 1.0]), np.array([2.0, 2.0])))
+    array([0.5, 0.3])
+    """
+    if limits is None:
+        return deviations
+    lower, upper = limits
+    return np.asarray(np.fmin(deviations, (upper - lower) / 2))

@@ -22,6 +22,7 @@ from dpcov.postprocess.correlations import (
     CorrelationErrors,
     Released,
     released_at,
+    unshrunk_deviations,
     variances_of_correlations,
 )
 from dpcov.postprocess.eigenvalues import (
@@ -41,7 +42,7 @@ from dpcov.postprocess.inference import (
     tested_pairs,
 )
 from dpcov.postprocess.listing import Listing
-from dpcov.postprocess.noise_model import NoiseModel, row_blocks
+from dpcov.postprocess.noise_model import NoiseModel, published_deviations, row_blocks
 from dpcov.postprocess.psd import METHODS, make_psd
 from dpcov.postprocess.rules import Rule
 from dpcov.postprocess.shrinkage import shrink_entries
@@ -146,7 +147,7 @@ class Estimate(CovarianceEstimate):
     @property
     def released_deviations(self) -> Array:
         """Those of the released variances, shrunk; no rule and no `psd` moved them."""
-        return np.asarray(np.sqrt(self.noise.variances) * self.release.units.scale)
+        return published_deviations(self.release, self.noise)
 
     @cached_property
     def noise(self) -> NoiseModel:
@@ -357,18 +358,19 @@ class Estimate(CovarianceEstimate):
         check_choice("about", about, ("population", "table"))
         width = interval_width(confidence)
         low, high = np.empty_like(self.covariance), np.empty_like(self.covariance)
+        deviation = unshrunk_deviations(self.release.matrix, self.noise)
         for rows in row_blocks(len(low)):
             errors = CorrelationErrors.of(self.noise, rows)
             if about == "table":
                 errors = errors.about_table()
-            released = self.release.matrix[rows] / self.noise.signal(rows)
+            released = self.release.matrix[rows] / np.outer(deviation[rows], deviation)
             low[rows], high[rows] = errors.interval(np.clip(released, -1.0, 1.0), width)
         for end in (low, high):
             np.fill_diagonal(end, 1.0)
         return low, high
 
     def _released_at(self, first: Places, second: Places, confidence: float) -> Released:
-        deviation = np.sqrt(self.noise.variances)
+        deviation = unshrunk_deviations(self.release.matrix, self.noise)
         values = self.release.matrix[first, second] / (deviation[first] * deviation[second])
         np.clip(values, -1.0, 1.0, out=values)
         errors = CorrelationErrors.at(self.noise, first, second)

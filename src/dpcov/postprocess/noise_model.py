@@ -17,11 +17,16 @@ import numpy.typing as npt
 
 from dpcov.multiplicity import count_pairs
 from dpcov.postprocess.clipped import Clipped
-from dpcov.postprocess.diagonal import diagonal_variance, shrink_diagonal
+from dpcov.postprocess.diagonal import (
+    diagonal_variance,
+    kept_shares,
+    shrink_diagonal,
+    within_limits,
+)
 from dpcov.releases import CAP_CONSTANT, Release
 from dpcov.releases.pairwise import Pairwise
 
-__all__ = ["NoiseModel", "row_blocks"]
+__all__ = ["NoiseModel", "published_deviations", "row_blocks"]
 
 _BLOCK_ENTRIES = 1 << 18
 
@@ -57,6 +62,8 @@ class NoiseModel:
         the same. All differ, if it is not stated.
     is_level : ndarray of bool, optional
         Which columns are levels of categories; none, if it is not stated.
+    kept : ndarray, shape (n_columns,), or float, default 1
+        Which share of its distance from the mean of all each variance kept when it was shrunk.
 
     Examples
     --------
@@ -76,6 +83,7 @@ class NoiseModel:
     pairwise: Pairwise | None = None
     field_of: npt.NDArray[np.int64] | None = None
     is_level: npt.NDArray[np.bool_] | None = None
+    kept: Array | float = 1.0
 
     def __post_init__(self) -> None:
         self.variances.setflags(write=False)
@@ -104,9 +112,11 @@ class NoiseModel:
             release.design.field_of if release.design.groups else None,
             ~release.design.is_number if release.design.groups else None,
         )
-        variances = shrink_diagonal(model.variances, **model._diagonal_facts())
+        facts = model._diagonal_facts()
+        variances = shrink_diagonal(model.variances, **facts)
+        kept = kept_shares(model.variances, **facts)
         clipping = model.clipping.with_tails(release, variances)
-        return replace(model, variances=variances, clipping=clipping)
+        return replace(model, variances=variances, clipping=clipping, kept=kept)
 
     def are_apart(self, rows: slice, columns: slice = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which pairs are of different columns of the table, and not of one category."""
@@ -272,6 +282,14 @@ def _variance_of_means(release: Release) -> Array | float:
     second = np.minimum(np.diag(release.matrix) + release.mean**2, largest)
     more = np.maximum(second - largest / release.n_columns, 0.0)
     return np.asarray(noise.mean**2 + noise.signal * more / (CAP_CONSTANT**2 * largest))
+
+
+def published_deviations(release: Release, noise: NoiseModel) -> Array:
+    """Return the standard deviations of a release in own units, as every view shows them.
+
+    They are those of the released variances, shrunk, and never above what the limits allow.
+    """
+    return within_limits(np.sqrt(noise.variances) * release.units.scale, release.limits)
 
 
 def row_blocks(n_columns: int) -> Iterator[slice]:

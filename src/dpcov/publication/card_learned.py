@@ -99,8 +99,8 @@ def _what_was_learned(release: Release, learned: Learned) -> str:
         parts.append("how many rows are complete")
     elif "observed" in steps:
         # Where missing cells are read as centers, which columns may have some is not in the file.
-        number = release.design.n_gaps
-        whose = _count(number, "column", "columns") if number else "each column"
+        n_gaps = release.design.n_gaps
+        whose = _count(n_gaps, "column", "columns") if n_gaps else "each column"
         parts.append(f"which share of the cells of {whose} is missing")
     if release.weights is not None and release.provenance.missing != "complete":
         parts.append("how much rows weigh")

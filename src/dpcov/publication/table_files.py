@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FLAGS", "write_csv_text", "write_table"]
 
-FLAGS = {False: "false", True: "true"}
-"""How whether something holds is written."""
+FLAGS = {False: "FALSE", True: "TRUE"}
+"""How whether something holds is written: R reads true and false as text."""
 
 
 class Writes(Protocol):

@@ -63,9 +63,9 @@ def export(
 
     Notes
     -----
-    Models are computed from released moments that are not thresholded or shrunk, since that would
-    bias them; a matrix without an inverse is replaced by the nearest that has one. Each file says
-    which it is.
+    Models get D R D. R has the released correlations, not thresholded or shrunk, since that would
+    bias a model; where it has no inverse, it is the nearest that has one. D has the published
+    standard deviations. NACOV is that of this very matrix. Each file says which it is.
 
     Examples
     --------

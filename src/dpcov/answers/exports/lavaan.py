@@ -1,13 +1,15 @@
 """lavaan: matrices, and an R file that runs a structural equation model on them.
 
-Owns the files. Errors are those of the release, with privacy noise, as lavaan's NACOV: n times
-the covariance of means and covariances. Beyond a number of columns that is too large to be
-written; the R file then says that lavaan's errors are too small.
+Owns the files. Errors are those of the release, with privacy noise, as lavaan's NACOV: n times the
+covariance of means and covariances. Models are fitted by maximum likelihood, and errors follow
+from NACOV. To fit by NACOV as well, with weighted least squares, makes loadings too small wherever
+a model does not fit perfectly. Beyond a number of columns NACOV is too large to be written; the R
+file then says that lavaan's errors are too small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from dpcov.answers.exports.asked import Asked
@@ -19,6 +21,14 @@ from dpcov.answers.exports.stacked_errors import MOST_COLUMNS, errors_of_moments
 __all__ = ["three_factors", "write_lavaan"]
 
 _SHOWN = 3  # columns of the placeholder
+_FILES = {
+    "covariance.csv": "the covariances, in the columns' own units",
+    "mean.csv": "the means; an empty cell where one is suppressed",
+    "rows.csv": "about how many rows have both cells of a pair",
+    "nacov.csv": "the errors of all of these together: n times the covariance of means and\n"
+    "#                   covariances, means first, then the lower triangle column by column",
+    "names.csv": 'what each variable is called in the table: read it with na.strings = ""',
+}
 
 
 def write_lavaan(asked: Asked) -> dict[str, bytes]:
@@ -27,8 +37,10 @@ def write_lavaan(asked: Asked) -> dict[str, bytes]:
     has_mean = moments.mean is not None
     written = {"covariance.csv": matrix_csv(variables, moments.covariance)}
     if moments.mean is not None:
-        lines = zip(variables, map(repr, moments.mean.tolist()), strict=True)
-        written["mean.csv"] = table_csv(["", "mean"], lines)
+        cells = ["" if mean != mean else repr(mean) for mean in moments.mean.tolist()]
+        written["mean.csv"] = table_csv(["", "mean"], zip(variables, cells, strict=True))
+    if moments.rows is not None:
+        written["rows.csv"] = matrix_csv(variables, moments.rows)
     has_errors = len(variables) <= MOST_COLUMNS
     if has_errors:
         errors = moments.n_rows * errors_of_moments(asked, means=has_mean)
@@ -40,6 +52,7 @@ def write_lavaan(asked: Asked) -> dict[str, bytes]:
         "MOST": str(MOST_COLUMNS),
         "UNTOLD": f"c({', '.join(map(repr, moments.untold))})",
         "PLACEHOLDER": _placeholder(variables[:_SHOWN]),
+        "FILES": _files(written),
         "EXAMPLE": comments("#", three_factors(variables)),
     }
     return {"model.R": fill_in("lavaan.R", parts), **written, "names.csv": names_csv(asked)}
@@ -90,3 +103,9 @@ def _errors_in_words(has_errors: bool) -> str:
         f"Errors together are not written for more than {MOST_COLUMNS} columns: lavaan's own do "
         "not count privacy noise, and are too small. Export the columns of a model alone."
     )
+
+
+def _files(written: Mapping[str, bytes]) -> str:
+    """Return what is in the files, as comments."""
+    lines = (f"{name:<15} {_FILES[name]}" for name in (*written, "names.csv"))
+    return comments("#  ", lines)

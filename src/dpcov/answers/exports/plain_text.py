@@ -34,7 +34,7 @@ def table_csv(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> bytes:
     return encoded(file.getvalue())
 
 
-def matrix_csv(names: Sequence[str], matrix: npt.NDArray[np.float64]) -> bytes:
+def matrix_csv(names: Sequence[str], matrix: npt.NDArray[np.generic]) -> bytes:
     """Return a matrix with names in its first line and column; numbers to the bit."""
     lines = ([name, *map(repr, row)] for name, row in zip(names, matrix.tolist(), strict=True))
     return table_csv(["", *names], lines)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dpcov.answers.entry_covariance import EntryCovariance
 from dpcov.answers.exports.asked import Asked
+from dpcov.answers.exports.pd_moments import Moments, moments_of
 
 __all__ = ["MOST_COLUMNS", "errors_of_moments", "lower_triangle"]
 
@@ -36,14 +37,39 @@ def lower_triangle(size: int) -> tuple[Places, Places]:
 
 
 def errors_of_moments(asked: Asked, *, means: bool) -> Array:
-    """Return the covariance of the means, if wanted, and of vech of the covariances."""
+    """Return the covariance of the means, if wanted, and of vech of the covariances.
+
+    Both are about the matrix D R D that is written: errors are evaluated at it, and see
+    `_of_published` for those of D.
+    """
     size = len(asked.places)
     entries = _entries(size)
     first = size if means else 0
     weights = np.concatenate([np.zeros((first, size, size)), entries])
     of_means = np.zeros((len(weights), size))
     of_means[:first] = np.eye(size)[:first]
-    return _symmetric(_errors(asked).covariance(weights, of_means))
+    moments = moments_of(asked)
+    found = _errors(asked, moments).covariance(weights, of_means)
+    return _symmetric(_of_published(found, moments, first))
+
+
+def _of_published(found: Array, moments: Moments, first: int) -> Array:
+    """Return the covariance of means and entries of D R D, for that of released ones.
+
+    Of a released variance s with an error e, R takes all and D what shrinking kept of it, k. So an
+    entry S_ij moves by S_ij/2 · (k − 1) e/s for each of its columns. What else the published
+    variance is uncertain by is independent of it, and makes its variance that of e again.
+    """
+    covariance, kept = moments.covariance, moments.kept
+    rows, columns = lower_triangle(len(kept))
+    order, own = np.arange(len(rows)), first + np.flatnonzero(rows == columns)
+    half = np.zeros((len(found), len(kept)))
+    for place in (rows, columns):
+        half[first + order, place] += covariance[rows, columns] / (2 * covariance[place, place])
+    moves = np.eye(len(found))
+    moves[:, own] += half * (kept - 1)
+    rest = (1 - kept**2) * found[own, own]
+    return np.asarray(moves @ found @ moves.T + (half * rest) @ half.T)
 
 
 def _entries(size: int) -> Array:
@@ -56,8 +82,8 @@ def _entries(size: int) -> Array:
     return weights
 
 
-def _errors(asked: Asked) -> EntryCovariance:
-    return EntryCovariance(asked.moments, asked.places, "population")
+def _errors(asked: Asked, moments: Moments) -> EntryCovariance:
+    return EntryCovariance(asked.moments, asked.places, "population", moments.covariance)
 
 
 def _symmetric(matrix: Array) -> Array:

@@ -3,11 +3,7 @@
 # Needs R with lavaan: install.packages("lavaan"), or r-cran-lavaan of Debian.
 # Write your model below, then run it here: Rscript model.R
 #
-#   covariance.csv  the covariances, in the columns' own units
-#   mean.csv        the means, if they were released
-#   nacov.csv       their errors together: n times the covariance of all means and covariances,
-#                   the means first, then the lower triangle column by column
-#   names.csv       what each variable is called in the table
+@FILES@
 
 library(lavaan)
 
@@ -22,10 +18,9 @@ read_matrix <- function(name) {
 
 covariance <- read_matrix("covariance.csv")
 n_rows <- @ROWS@
-has_mean <- file.exists(file.path(folder, "mean.csv"))
-has_nacov <- file.exists(file.path(folder, "nacov.csv"))
-average <- if (has_mean) read_matrix("mean.csv")[, 1] else NULL
-nacov <- if (has_nacov) read_matrix("nacov.csv") else NULL
+has <- function(name) file.exists(file.path(folder, name))
+average <- if (has("mean.csv")) read_matrix("mean.csv")[, 1] else 0 * diag(covariance) + NA
+nacov <- if (has("nacov.csv")) read_matrix("nacov.csv") else NULL
 
 # ---- Your model --------------------------------------------------------------------------------
 # A placeholder that runs: some covariances as they are, with their errors.
@@ -46,8 +41,8 @@ model <- '
 deviation <- sqrt(diag(covariance))
 step <- 10^floor(log10(deviation))
 unit <- ifelse(deviation > 30 | deviation < 0.3, step, 1)
-origin <- 0 * deviation
-if (has_mean) origin <- ifelse(abs(average) > 30 * deviation, step * round(average / step), 0)
+far <- !is.na(average) & abs(average) > 30 * deviation
+origin <- ifelse(far, step * round(average / step), 0)
 
 # The columns of the model, in the order in which lavaan has them: it puts the covariances into
 # that order by their names, and takes NACOV as it comes.
@@ -57,10 +52,12 @@ if (length(unknown)) stop("The matrix has no column ", unknown[1], ": see names.
 untold <- intersect(chosen, @UNTOLD@)
 if (length(untold) > 1) {
   warning(
-    "The noise does not let tell these columns apart: ", paste(untold, collapse = ", "), ". Do ",
-    "not rely on slopes on several of them, nor on their errors, which are too small; leave some out."
+    "Noise makes these columns indistinguishable: ", paste(untold, collapse = ", "), ". Do not ",
+    "rely on slopes on several of them, nor on their errors, which are too small; leave some out."
   )
 }
+has_mean <- !anyNA(average[chosen])
+if (!has_mean) cat("The model has no means: not all of its columns have one in mean.csv.\n")
 lower <- lower.tri(diag(length(chosen)), diag = TRUE)
 per <- outer(unit[chosen], unit[chosen])
 # In nacov.csv the name that comes first in the matrix comes first.
@@ -72,42 +69,34 @@ stacked <- paste0(
 covariance <- covariance[chosen, chosen, drop = FALSE] / per
 if (has_mean) average <- (average[chosen] - origin[chosen]) / unit[chosen]
 
-if (has_nacov) {
+if (!is.null(nacov)) {
   entries <- c(if (has_mean) paste0(chosen, "~1"), stacked)
   each <- c(if (has_mean) unit[chosen], per[lower])
   nacov <- nacov[entries, entries] / outer(each, each)
-  # lavaan takes NACOV with sample.cov in two ways. Weighted least squares need its inverse as
-  # WLS.V, and then standard errors and the test of fit count all noise; of all ways to weigh
-  # the entries this one has the smallest errors. It is inverted in units of the errors, since
-  # products of large and of small units would seem singular.
-  sd <- sqrt(diag(nacov))
-  weight <- solve(nacov / outer(sd, sd)) / outer(sd, sd)
   fit <- sem(
     model,
-    sample.cov = covariance, sample.nobs = n_rows, sample.mean = average,
-    NACOV = nacov, WLS.V = weight, estimator = "WLS",
+    sample.cov = covariance, sample.nobs = n_rows, sample.mean = if (has_mean) average,
+    # Maximum likelihood, with standard errors and a test of fit that count privacy noise and
+    # sampling. Without se and test lavaan would not look at NACOV. Weighted least squares would
+    # weigh by it, and make loadings too small wherever the model does not fit perfectly.
+    estimator = "ML", NACOV = nacov, se = "robust.sem", test = "satorra.bentler",
+    # The divisor is n already.
     meanstructure = has_mean, sample.cov.rescale = FALSE,
     # Otherwise lavaan would take the moments of predictors as known without error.
     fixed.x = FALSE
   )
-  # The other way, by maximum likelihood. Without se and test it would not look at NACOV:
-  #
-  # fit <- sem(
-  #   model,
-  #   sample.cov = covariance, sample.nobs = n_rows, sample.mean = average,
-  #   NACOV = nacov, estimator = "ML", se = "robust.sem", test = "satorra.bentler",
-  #   meanstructure = has_mean, sample.cov.rescale = FALSE, fixed.x = FALSE
-  # )
 } else {
   warning(
     "There is no nacov.csv, since it would be too large for so many columns: standard errors ",
-    "and the test of fit do not count privacy noise, and are too small. Export the columns of ",
-    "the model alone, @MOST@ at most."
+    "and the test of fit do not count privacy noise. Errors are too small, and models are ",
+    "rejected that are true. Export the columns of the model alone, @MOST@ at most."
   )
+  # As many rows as the pair with the fewest has.
+  if (has("rows.csv")) n_rows <- min(read_matrix("rows.csv")[chosen, chosen])
   fit <- sem(
     model,
-    sample.cov = covariance, sample.nobs = n_rows, sample.mean = average, estimator = "ML",
-    meanstructure = has_mean, sample.cov.rescale = FALSE, fixed.x = FALSE
+    sample.cov = covariance, sample.nobs = n_rows, sample.mean = if (has_mean) average,
+    estimator = "ML", meanstructure = has_mean, sample.cov.rescale = FALSE, fixed.x = FALSE
   )
 }
 
@@ -125,4 +114,4 @@ print(summary(fit, standardized = TRUE, fit.measures = TRUE))
 # lavInspect(fit, "gamma")                       NACOV as lavaan read it, with its names
 # lavInspect(fit, "vcov")                        the covariance of the estimates
 # modificationIndices(fit, sort = TRUE)          what to add
-# Indices that compare with n, such as RMSEA, count the noise in the test, not in n.
+# Of indices of fit take the scaled or robust ones: the others count noise as misfit.

@@ -3,22 +3,29 @@
 #   source("read_dpcov.R")
 #   survey <- read_dpcov("survey/")
 #
+# The first level of each category is left out of matrices and means: the levels of a category add
+# up to one in every row, and solve() of a matrix with all of them answers nonsense.
+# read_dpcov("survey/", all_levels = TRUE) has them all.
+#
 # It believes the files: run `dpcov verify survey/` first if they come from elsewhere.
 #
 # What it returns:
 #   covariance    the estimated covariances, positive definite, in the columns' own units; NULL if
 #                 variances were not released
-#   correlation   the estimated correlations. The estimate sets to zero what does not stand out of
-#                 the noise
-#   released      correlations as released: unbiased, not shrunk, perhaps not positive definite; NA
-#                 for pairs that were not released
-#   means         means, NA where none was released
+#   correlation   the estimated correlations. A few factors and zeros took noise out of them, and
+#                 as many factors then fit them perfectly, whatever the table is: do not test models
+#                 on them
+#   released      correlations as released, each covariance divided by released deviations of its
+#                 own: not shrunk, perhaps not positive definite; NA for pairs that were not
+#                 released. Privacy noise is in them. So tests of fit that count n alone reject too
+#                 often, also models that are true: `dpcov export --to lavaan` counts it
+#   means         means, NA where none was released or shown
 #   n             the number of rows; n_terms: as how many of equal weight they count
 #   columns       data frame: what is known of each column, with errors
 #   pairs         data frame: correlations of all pairs with errors, intervals and q-values
 #   promise       what is promised to each person; promise_in_words: what that means
 
-read_dpcov <- function(folder) {
+read_dpcov <- function(folder, all_levels = FALSE) {
   path <- function(name) file.path(folder, name)
   if (!file.exists(path("card.json")) || !file.exists(path("columns.csv"))) {
     stop("There is no folder of dpcov at ", folder, ": it has no card.json or columns.csv.")
@@ -32,10 +39,9 @@ read_dpcov <- function(folder) {
   }
   table_of <- function(name) {
     texts <- c("column", "category", "level", "range", "center", "scale", "tails", "first", "second")
-    flags <- c("told", "related", "limited", "with_level")
     found <- cells_of(name)
     for (each in setdiff(colnames(found), texts)) {
-      found[[each]] <- if (each %in% flags) found[[each]] == "true" else as.numeric(found[[each]])
+      found[[each]] <- utils::type.convert(found[[each]], na.strings = "", as.is = TRUE)
     }
     found
   }
@@ -64,12 +70,18 @@ read_dpcov <- function(folder) {
   released[places] <- pairs$released
   released[places[, 2:1, drop = FALSE]] <- pairs$released
 
+  is_level <- !is.null(columns$category) & columns$category != ""
+  kept <- if (all_levels || !length(is_level)) TRUE else !is_level | duplicated(columns$category)
+  kept <- rep_len(kept, length(names))
+
   card <- .read_dpcov_card(path("card.json"))
   list(
-    covariance = if (file.exists(path("covariance.csv"))) matrix_of("covariance", 0),
-    correlation = matrix_of("correlation", 1),
-    released = released,
-    means = stats::setNames(as.numeric(columns$mean), names),
+    covariance = if (file.exists(path("covariance.csv"))) {
+      matrix_of("covariance", 0)[kept, kept, drop = FALSE]
+    },
+    correlation = matrix_of("correlation", 1)[kept, kept, drop = FALSE],
+    released = released[kept, kept, drop = FALSE],
+    means = stats::setNames(as.numeric(columns$mean), names)[kept],
     n = card$n,
     n_terms = card$n_terms,
     columns = columns,
