@@ -233,20 +233,22 @@ def release(
     if finished is not None:
         return finished
     opened = request.reading(table, passes=options.passes)
-    with request.spending.settled(), opened as (source, adder):
-        made = release_dense(
-            source,
-            options,
-            engine=adder,
-            stream=request.stream,
-            reserve=request.spending.reserve,
-            accept=lambda n_rows: _check_size(options, source.fields, n_rows),
-        )
-        request.record(made)
-    request.warn_of_weak_promise(made.n_rows)
-    if row_norm is not None:
-        warn_of_saturation(made)
-    return made
+    with request.spending.settled():
+        with opened as (source, adder):
+            made = release_dense(
+                source,
+                options,
+                engine=adder,
+                stream=request.stream,
+                reserve=request.spending.reserve,
+                accept=lambda n_rows: _check_size(options, source.fields, n_rows),
+            )
+            request.record(made)
+        # Warnings may be errors, which then end the release.
+        request.warn_of_weak_promise(made.n_rows)
+        if row_norm is not None:
+            warn_of_saturation(made)
+        return made
 
 
 def _check_size(options: DenseOptions, fields: Sequence[Field], n_rows: int) -> None:
