@@ -417,6 +417,15 @@ def test_ctrl_c_once_more_says_what_was_spent(monkeypatch, ledger, where, spent)
         assert "may count more" in stop.value.__notes__[0]
 
 
+@pytest.mark.claim("P41")
+def test_ctrl_c_while_it_is_found_out_what_was_spent_says_no_less(monkeypatch, ledger):
+    _stop_at(monkeypatch, "dpcov.mechanisms.door.events_epsilon")
+    with pytest.raises(KeyboardInterrupt) as stop:
+        dpcov.release(table(empty=np.full(N, np.nan)), ledger=ledger, **ONE)
+    assert stop.value.budget_spent == "all"
+    assert kinds(ledger)[-1] == "drawing"
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "release", [dpcov.release, partial(dpcov.release_pairs, max_pairs=1)], ids=["moments", "pairs"]

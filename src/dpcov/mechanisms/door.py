@@ -162,11 +162,13 @@ class Spending:
             yield
         except BaseException as error:
             if not isinstance(error, UnfinishedRequestError) or self._stream.is_drawn:
-                self._settle(error, self.in_words)
+                self._settle(error)
             raise
 
-    def _settle(self, error: BaseException, spent: str) -> None:
+    def _settle(self, error: BaseException) -> None:
+        spent = "all" if self._stream.is_drawn else "nothing"
         try:
+            spent = self.in_words
             is_settled = self._is_settled()
         except BaseException as another:  # Ctrl-C once more, while a ledger was waited for
             _say_cost(another, spent, STILL_RESERVED)
