@@ -24,7 +24,7 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.ledger import chain
 from dpcov.ledger.book import Book
 from dpcov.ledger.charge import Charge
-from dpcov.ledger.numbers import event_to_text
+from dpcov.ledger.numbers import event_from_text, event_to_text
 from dpcov.mechanisms import noise, pairs
 from dpcov.mechanisms.learning import learn
 from dpcov.mechanisms.learning.mismatch import check_fit, clear_margin
@@ -262,6 +262,43 @@ def test_ctrl_c_within_a_step_counts_the_step(monkeypatch, ledger):
     assert kinds(ledger)[-1] == "stop"
 
 
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize("where", ["find_centers", "find_limits", "find_radius"])
+def test_a_stop_leaves_charged_all_events_for_which_words_were_read(monkeypatch, ledger, where):
+    read, drawn = RandomStream._read, []
+
+    def watch(self, *arguments):
+        drawn.append(self.begun[-1])
+        return read(self, *arguments)
+
+    monkeypatch.setattr(RandomStream, "_read", watch)
+    _stop_at(monkeypatch, LEARN + where)
+    with pytest.raises(KeyboardInterrupt):
+        dpcov.release(table(), ledger=ledger, **ONE)
+    reserved, stop = (line["events"] for line in ledger.look()[1] if "events" in line)
+    names = list(dict.fromkeys(drawn))
+    assert len(names) > 1
+    assert [each["name"] for each in stop][: len(names)] == names
+    assert stop == reserved[: len(stop)]
+    events = [event_from_text(each) for each in stop]
+    assert ledger.account().cost == sum(counted_cost(Counting.GAUSSIAN, event) for event in events)
+
+
+@pytest.mark.claim("P41")
+def test_words_that_were_read_before_ctrl_c_count(monkeypatch, ledger):
+    read = RandomStream._read
+
+    def stop(self, *arguments):
+        read(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomStream, "_read", stop)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        dpcov.release(table(), ledger=ledger, **ONE)
+    assert caught.value.budget_spent.startswith("observed (")
+    assert kinds(ledger)[2:] == ["reservation", "drawing", "stop"]
+
+
 def test_ctrl_c_after_centers_of_pairs_were_learned_spares_the_rest(monkeypatch, ledger):
     _stop_at(monkeypatch, "dpcov.mechanisms.strongest_pairs.SignKernel")
     rows = np.random.default_rng(1).normal(size=(5000, 6))
@@ -471,7 +508,8 @@ def test_another_request_of_the_same_name_keeps_its_reservation(ledger):
 
 
 @pytest.mark.claim("P40")
-def test_a_stop_leaves_each_account_what_was_drawn_and_others_charged(ledger, tmp_path):
+@pytest.mark.parametrize("n_drawn", [1, 2])
+def test_a_stop_leaves_each_account_what_was_drawn_and_others_charged(ledger, tmp_path, n_drawn):
     address, promise = tmp_path / "budget.db", ApproxDP(1.0, 1e-6, "replace")
     limit = {"owner": "Office", "epsilon": 4.0, "delta": 1e-5}
     ledger.add_account(population="Other", counting="zcdp", **limit)
@@ -492,13 +530,13 @@ def test_a_stop_leaves_each_account_what_was_drawn_and_others_charged(ledger, tm
     second.reserve(events)
     first.begin()
     second.begin()
-    first.end_early(events[:1])
+    first.end_early(events[:n_drawn])
     accounts = dpcov.Ledger.open(address).look()[0].accounts
     counted = {
         name: sum(counted_cost(accounts[name].counts, event) for event in charged)
         for name, charged in {
-            "Panel": events[:1],
-            "Other": (*events[:1], *events),
+            "Panel": events[:n_drawn],
+            "Other": (*events[:n_drawn], *events),
             "Third": events,
         }.items()
     }
