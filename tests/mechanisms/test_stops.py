@@ -1,6 +1,8 @@
 """A release that ends early: at columns that do not fit, at Ctrl-C; and what it says it spent."""
 
 import sys
+from collections import Counter
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,18 +13,28 @@ import dpcov
 from dpcov.columns import Column
 from dpcov.columns.design import Design
 from dpcov.columns.fields import Field
-from dpcov.errors import AlteredLedgerError, MismatchError, ParameterError
+from dpcov.errors import (
+    AlteredLedgerError,
+    LedgerError,
+    MismatchError,
+    ParameterError,
+    WeakPromiseWarning,
+)
 from dpcov.exact.randomness import RandomStream
 from dpcov.ledger import chain
 from dpcov.ledger.book import Book
-from dpcov.ledger.numbers import event_to_text
+from dpcov.ledger.charge import Charge
+from dpcov.ledger.numbers import event_from_text, event_to_text
+from dpcov.mechanisms import noise, pairs
 from dpcov.mechanisms.learning import learn
 from dpcov.mechanisms.learning.mismatch import check_fit, clear_margin
 from dpcov.mechanisms.learning.noisy import Noisy
 from dpcov.mechanisms.learning.stated import Stated
 from dpcov.mechanisms.learning.tuning import DEFAULT
+from dpcov.privacy import ApproxDP, Gaussian
 from dpcov.privacy.accounting import events_epsilon
-from dpcov.privacy.counting import Counting
+from dpcov.privacy.counting import Counting, counted_cost
+from dpcov.privacy.events import Selection
 
 ONE = {"epsilon": 1.0, "delta": 1e-6}
 N = 20_000
@@ -131,6 +143,29 @@ def test_a_false_stop_has_probability_of_one_in_a_million():
             check_fit(stated, Noisy(share, 0.01), nothing, DEFAULT)
 
 
+@pytest.mark.claim("P26")
+@pytest.mark.parametrize("levels", [("f", "m"), ("f", "m", "x", "else")])
+@pytest.mark.parametrize("sd", [1e-4, 1e-2])
+def test_levels_seem_unused_only_where_noise_cannot_be_the_reason(levels, sd):
+    column = Column("x", levels=levels, other="else" if "else" in levels else None)
+    stated = Stated.of([column], Design((Field.of(column),)))
+    margin, here = clear_margin(stated, DEFAULT), Noisy(np.ones(1), 0.0)
+    named = np.array([level != "else" for level in levels])
+    assert (1 + len(levels) + 1) * norm.sf(margin) == pytest.approx(1e-6)
+    # Each level is at its bound, and all of them together are where other cells count.
+    for bound, noise_sd in ((0.01, sd), (0.03 / named.sum(), sd / named.sum() ** 0.5)):
+        for clear in (-1e-6, 1e-6):
+            share = np.where(named, bound - (margin + clear) * noise_sd, 1.0)
+            # Either question stops a release, so the other one is answered for these shares.
+            each = (share[named] + margin * sd < 0.01).all()
+            together = share[named].sum() + margin * sd * named.sum() ** 0.5 < 0.03
+            if each or together:
+                with pytest.raises(MismatchError):
+                    check_fit(stated, here, Noisy(share, sd), DEFAULT)
+            else:
+                check_fit(stated, here, Noisy(share, sd), DEFAULT)
+
+
 @pytest.mark.parametrize(
     ("levels", "other", "shares", "stops"),
     [
@@ -227,6 +262,43 @@ def test_ctrl_c_within_a_step_counts_the_step(monkeypatch, ledger):
     assert kinds(ledger)[-1] == "stop"
 
 
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize("where", ["find_centers", "find_limits", "find_radius"])
+def test_a_stop_leaves_charged_all_events_for_which_words_were_read(monkeypatch, ledger, where):
+    read, drawn = RandomStream._read, []
+
+    def watch(self, *arguments):
+        drawn.append(self.begun[-1])
+        return read(self, *arguments)
+
+    monkeypatch.setattr(RandomStream, "_read", watch)
+    _stop_at(monkeypatch, LEARN + where)
+    with pytest.raises(KeyboardInterrupt):
+        dpcov.release(table(), ledger=ledger, **ONE)
+    reserved, stop = (line["events"] for line in ledger.look()[1] if "events" in line)
+    names = list(dict.fromkeys(drawn))
+    assert len(names) > 1
+    assert [each["name"] for each in stop][: len(names)] == names
+    assert stop == reserved[: len(stop)]
+    events = [event_from_text(each) for each in stop]
+    assert ledger.account().cost == sum(counted_cost(Counting.GAUSSIAN, event) for event in events)
+
+
+@pytest.mark.claim("P41")
+def test_words_that_were_read_before_ctrl_c_count(monkeypatch, ledger):
+    read = RandomStream._read
+
+    def stop(self, *arguments):
+        read(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomStream, "_read", stop)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        dpcov.release(table(), ledger=ledger, **ONE)
+    assert caught.value.budget_spent.startswith("observed (")
+    assert kinds(ledger)[2:] == ["reservation", "drawing", "stop"]
+
+
 def test_ctrl_c_after_centers_of_pairs_were_learned_spares_the_rest(monkeypatch, ledger):
     _stop_at(monkeypatch, "dpcov.mechanisms.strongest_pairs.SignKernel")
     rows = np.random.default_rng(1).normal(size=(5000, 6))
@@ -267,6 +339,49 @@ def test_every_word_is_drawn_for_an_event_of_the_release_in_its_order(monkeypatc
     assert in_order == [event.name for event in made.events]
 
 
+DRAWS = {
+    "learned": {
+        "observed": 1, "range": 9, "center": 14, "limit": 7, "mean": 1, "scale": 1, "beyond": 1,
+        "radius": 7, "clipping": 1, "moments": 2,
+    },
+    "gaps": {"observed": 1, "levels": 1, "moments": 2},
+    "pairs": {"centers": 20, "signs": 1, "selection": 1, "values": 1, "variances": 1},
+}  # fmt: skip
+"""How many times noise is drawn for each event."""
+
+
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize("kind", DRAWS)
+def test_an_event_is_begun_before_the_first_of_its_draws(monkeypatch, kind):
+    drawn = Counter()
+
+    def watch(where, name):
+        draw = getattr(where, name)
+
+        def watched(*arguments, **options):
+            (stream,) = (
+                each for each in (*arguments, *options.values()) if isinstance(each, RandomStream)
+            )
+            drawn[stream.begun[-1]] += 1
+            return draw(*arguments, **options)
+
+        monkeypatch.setattr(where, name, watched)
+
+    watch(noise, "draw_rounded_gaussian")
+    watch(pairs, "select_largest")
+    facts = {"a": {}, "b": {}, "sex": {"levels": ["f", "m"]}}
+    rows = table(sex=np.where(np.arange(N) % 2, "f", "m"))
+    make = {
+        "learned": lambda: dpcov.release(rows[["a", "b"]], **ONE),
+        "gaps": lambda: dpcov.release(rows, columns=facts, row_norm=4.0, missing="center", **ONE),
+        "pairs": lambda: dpcov.release_pairs(
+            rows[["a", "b"]], max_pairs=1, center="learned", row_norm=4.0, **ONE
+        ),
+    }
+    make[kind]()
+    assert drawn == DRAWS[kind]
+
+
 @pytest.mark.claim("P40")
 @pytest.mark.parametrize(
     "altered",
@@ -299,3 +414,132 @@ def test_a_stop_before_noise_is_no_line_of_its_own(ledger):
         dpcov.release("a text", ledger=ledger, **ONE)
     assert refusal.value.budget_spent == "nothing"
     assert "stop" not in kinds(ledger)
+
+
+@pytest.mark.claim("P41")
+def test_an_error_that_was_raised_before_says_what_this_release_spent(ledger):
+    class CancelledError(Exception):
+        pass
+
+    cancelled = CancelledError()
+
+    def cancel_at(step):
+        def tell(name, *_):
+            if name == step:
+                raise cancelled
+
+        return tell
+
+    said = []
+    for step in ("columns", "lengths", "moments"):
+        with pytest.raises(CancelledError) as caught:
+            dpcov.release(table(), ledger=ledger, progress=cancel_at(step), **ONE)
+        said.append((caught.value.budget_spent.partition(",")[0], kinds(ledger)[-1]))
+    assert said == [("nothing", "return"), ("observed", "stop"), ("observed", "stop")]
+
+
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize(
+    ("where", "spent"),
+    [("dpcov.mechanisms.dense.learn", "nothing"), (LEARN + "find_ranges", "observed, range (")],
+)
+def test_ctrl_c_once_more_says_what_was_spent(monkeypatch, ledger, where, spent):
+    _stop_at(monkeypatch, where)
+    _stop_at(monkeypatch, "dpcov.ledger.charge.Charge.end_early")
+    with pytest.raises(KeyboardInterrupt) as stop:
+        dpcov.release(table(), ledger=ledger, **ONE)
+    assert stop.value.budget_spent.startswith(spent)
+    assert kinds(ledger)[-1] in ("reservation", "drawing")
+    if sys.version_info >= (3, 11):
+        assert "may count more" in stop.value.__notes__[0]
+
+
+@pytest.mark.claim("P41")
+def test_ctrl_c_while_it_is_found_out_what_was_spent_says_no_less(monkeypatch, ledger):
+    _stop_at(monkeypatch, "dpcov.mechanisms.door.events_epsilon")
+    with pytest.raises(KeyboardInterrupt) as stop:
+        dpcov.release(table(empty=np.full(N, np.nan)), ledger=ledger, **ONE)
+    assert stop.value.budget_spent == "all"
+    assert kinds(ledger)[-1] == "drawing"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "release", [dpcov.release, partial(dpcov.release_pairs, max_pairs=1)], ids=["moments", "pairs"]
+)
+def test_a_warning_that_is_an_error_says_what_was_spent(release):
+    with pytest.raises(WeakPromiseWarning) as caught:
+        release(table(), epsilon=1.0, delta=1e-3)
+    assert caught.value.budget_spent == "all"
+
+
+@pytest.mark.claim("P41")
+@pytest.mark.parametrize("n_drawn", [0, 1])
+def test_a_forked_copy_of_a_release_gives_nothing_back(ledger, monkeypatch, n_drawn):
+    promise = ApproxDP(1.0, 1e-6, "replace")
+    charge = Charge(
+        ledger, what="release", promise=promise, complete=False, request_id=None, stated={}
+    )
+    events = (Gaussian("observed", 50.0), Gaussian("moments", 5.0))
+    charge.reserve(events)
+    if n_drawn:
+        charge.begin()
+    before = kinds(ledger)
+    with monkeypatch.context() as copied:
+        copied.setattr("os.getpid", lambda: -1)
+        assert charge.end_early(events[:n_drawn]) is False
+    assert kinds(ledger) == before
+    assert charge.end_early(events[:n_drawn]) is True
+
+
+@pytest.mark.claim("P41")
+def test_another_request_of_the_same_name_keeps_its_reservation(ledger):
+    promise = ApproxDP(1.0, 1e-6, "replace")
+    one, other = (
+        Charge(ledger, what=what, promise=promise, complete=False, request_id="x", stated={})
+        for what in ("release", "release_pairs")
+    )
+    one.reserve([Gaussian("moments", 5.0)])
+    with pytest.raises(LedgerError, match="used for another request"):
+        other.reserve([Gaussian("moments", 5.0)])
+    assert other.end_early([]) is True
+    one.begin()
+    assert kinds(ledger)[2:] == ["reservation", "drawing"]
+
+
+@pytest.mark.claim("P40")
+@pytest.mark.parametrize("n_drawn", [1, 2])
+def test_a_stop_leaves_each_account_what_was_drawn_and_others_charged(ledger, tmp_path, n_drawn):
+    address, promise = tmp_path / "budget.db", ApproxDP(1.0, 1e-6, "replace")
+    limit = {"owner": "Office", "epsilon": 4.0, "delta": 1e-5}
+    ledger.add_account(population="Other", counting="zcdp", **limit)
+    ledger.add_account(population="Third", counting="gaussian", **limit)
+    first, second = (
+        Charge(
+            dpcov.Ledger(address, accounts=accounts),
+            what="release",
+            promise=promise,
+            complete=False,
+            request_id=None,
+            stated={},
+        )
+        for accounts in (["Panel", "Other"], ["Other", "Third"])
+    )
+    events = (Gaussian("observed", 50.0), Selection("selection", 0.25, 3), Gaussian("moments", 7.0))
+    first.reserve(events)
+    second.reserve(events)
+    first.begin()
+    second.begin()
+    first.end_early(events[:n_drawn])
+    accounts = dpcov.Ledger.open(address).look()[0].accounts
+    counted = {
+        name: sum(counted_cost(accounts[name].counts, event) for event in charged)
+        for name, charged in {
+            "Panel": events[:n_drawn],
+            "Other": (*events[:n_drawn], *events),
+            "Third": events,
+        }.items()
+    }
+    assert {name: account.cost for name, account in accounts.items()} == counted
+    assert accounts["Panel"].counting is Counting.ZCDP
+    assert [account.stopped for account in accounts.values()] == [1, 1, 0]

@@ -276,12 +276,48 @@ def audit_stops(watch, options, size):
     rows = candidates(options["stated"])
     _, draws = run(watch, options, rows[3])
     answers = [np.full_like(draw.exact, size) for draw in draws]
-    return [_is_stopped(watch, options, row, answers) for row in rows]
+    return [_stop(watch, options, row, answers) is not None for row in rows]
 
 
-def _is_stopped(watch, options, row, answers):
+def stops_of_neighbors(watch, kind, seed, *, alone=False):
+    """Return how each neighbor is stopped, given answers of which some are near a bound or below 0.
+
+    With `alone` the first counts are all that is asked.
+    """
+    rows, options = candidates(kind), {"stated": kind}
+    _, draws = run(watch, options, rows[3])
+    answers = [draw.exact.copy() for draw in draws]
+    n_counts = sum(step in ("observed", "levels") for step in STEPS[kind])
+    generator = np.random.default_rng(seed)
+    for answer in answers[:n_counts]:
+        answer[:] = generator.choice([-0.2, 0.02, 0.08, 0.2, 0.9], len(answer)) * (
+            answer.max() * 1.4  # of which some cells are missing
+        )
+    return [_stop(watch, options, row, answers, alone=alone) for row in rows]
+
+
+def _stop(watch, options, row, answers, *, alone=False):
+    """Return which columns stop a release and what it says, or None if nothing does."""
     try:
-        run(watch, options, row, answers, stops=True)
-    except MismatchError:
-        return True
-    return False
+        if alone:
+            _count_alone(watch, options["stated"], row, answers)
+        else:
+            run(watch, options, row, answers, stops=True)
+    except MismatchError as stop:
+        return stop.columns, str(stop)
+    return None
+
+
+def _count_alone(watch, kind, row, answers):
+    watch.begin(answers)
+    facts = stated(kind)
+    gaps = tuple(facts.design.with_gaps.tolist())
+    facts = replace(facts, counted=gaps, moments_only=True)
+    learn.check_cells(
+        open_table(np.array([*others(kind), row])),
+        facts,
+        budget.split_budget(ApproxDP(EPSILON, 1e-6, "replace"), facts),
+        missing=Missing.CENTER,
+        engine=SerialEngine(),
+        stream=RandomStream.from_seed(1),
+    )

@@ -3,7 +3,7 @@
 import pytest
 
 from dpcov.mechanisms.learning import stated
-from wiring.learning import DESIGNS, audit, audit_stops
+from wiring.learning import DESIGNS, audit, audit_stops, stops_of_neighbors
 from wiring.planting import plant
 from wiring.watching import Watch
 
@@ -426,3 +426,54 @@ def test_a_stop_by_exact_counts_would_be_found(watch, monkeypatch):
         "levels, tuning)",
     )
     assert len(set(audit_stops(watch, GAPS, 0))) == 2
+
+
+def _stops(watch, kind, *, alone):
+    """Return whether neighbors differ in how they are stopped, and how many answers stop them."""
+    stops = [set(stops_of_neighbors(watch, kind, seed, alone=alone)) for seed in range(8)]
+    return any(len(each) > 1 for each in stops), sum(each != {None} for each in stops)
+
+
+@pytest.mark.claim("P26")
+@pytest.mark.parametrize("alone", [False, True], ids=["learned", "alone"])
+@pytest.mark.parametrize("kind", ["gaps", "both", "categories alone"])
+def test_neighbors_are_stopped_alike_with_the_same_words(watch, kind, alone):
+    differ, n_stopped = _stops(watch, kind, alone=alone)
+    assert not differ
+    assert 0 < n_stopped < 8
+
+
+@pytest.mark.claim("P26")
+@pytest.mark.parametrize(
+    ("where", "old", "new", "kind", "alone"),
+    [
+        (
+            "learn:check_cells",
+            "check_fit(",
+            "_ = counts.observed(stated.design.with_gaps).min() < 29 and check_fit(",
+            "gaps",
+            True,
+        ),
+        (
+            "learn:learn_columns",
+            "check_fit(stated, cells, levels, tuning)",
+            "check_fit(stated, cells, "
+            "replace(levels, values=levels.values * (counts.levels[0] % 2)), tuning)",
+            "both",
+            False,
+        ),
+        (
+            "learn:_count_first",
+            "return cells, levels",
+            "return replace(cells, values=cells.values * (counts.levels[0] % 2)), levels",
+            "both",
+            True,
+        ),
+    ],
+    ids=["whether", "levels", "cells"],
+)
+def test_a_stop_that_exact_counts_have_a_part_in_would_be_found(
+    watch, monkeypatch, where, old, new, kind, alone
+):
+    plant(monkeypatch, LEARNING + where, old, new)
+    assert _stops(watch, kind, alone=alone)[0]

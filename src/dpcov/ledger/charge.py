@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -59,6 +60,7 @@ class Charge:
         self.may_be_reserved = False
         """Whether a reservation may stand: it does, or the database did not say."""
         self._may_draw = False
+        self._process = os.getpid()
 
     def find_finished(self) -> bytes | None:
         """Return the file of the release if this request was finished before.
@@ -157,7 +159,8 @@ class Charge:
     def end_early(self, drawn: Sequence[Event]) -> bool:
         """Give back what is reserved beyond events that were drawn; return whether none is left.
 
-        For the process that made the reservation, when it fails: nothing more will be drawn.
+        For the process that made the reservation, when it fails: nothing more will be drawn. A
+        copy of it, which the system made by fork, gives nothing back: the other may go on.
 
         Notes
         -----
@@ -166,17 +169,18 @@ class Charge:
         """
         if tuple(drawn) == self.events or not self.may_be_reserved:
             return True
-        if bool(drawn) != self._may_draw:
+        if bool(drawn) != self._may_draw or os.getpid() != self._process:
             return False
         with self.ledger.writing() as pages:
-            found = pages.book.find(self.request)
-            if found is None:
-                return not drawn
             if drawn:
-                pages.book.reservation(found.number, "drawing")
+                if self.number is None:
+                    raise AssertionError("unreachable: noise was drawn before it was paid for")
+                pages.book.reservation(self.number, "drawing")
                 events = [event_to_text(event) for event in drawn]
-                pages.add("stop", reservation=found.number, events=events)
-            else:
+                pages.add("stop", reservation=self.number, events=events)
+                return True
+            found = pages.book.find(self.request)
+            if found is not None and found.fingerprint == self.fingerprint:
                 pages.book.reservation(found.number, "reserved")
                 reason = "it was refused or failed before any noise was drawn"
                 pages.add("return", reservation=found.number, by="dpcov", reason=reason)

@@ -236,21 +236,23 @@ def release(
     if finished is not None:
         return finished
     opened = request.reading(table, passes=options.passes)
-    with request.spending.settled(), opened as (source, adder):
-        rows = options.rows(source)
-        made = release_dense(
-            rows,
-            options,
-            engine=adder,
-            stream=request.stream,
-            reserve=request.spending.reserve,
-            accept=lambda n_rows: _check_size(options, rows.fields, n_rows),
-        )
-        made = request.record(made, source)
-    request.warn_of_weak_promise(made.n_rows)
-    if row_norm is not None:
-        warn_of_saturation(made)
-    return made
+    with request.spending.settled():
+        with opened as (source, adder):
+            rows = options.rows(source)
+            made = release_dense(
+                rows,
+                options,
+                engine=adder,
+                stream=request.stream,
+                reserve=request.spending.reserve,
+                accept=lambda n_rows: _check_size(options, rows.fields, n_rows),
+            )
+            made = request.record(made, source)
+        # Warnings may be errors, which then end the release.
+        request.warn_of_weak_promise(made.n_rows)
+        if row_norm is not None:
+            warn_of_saturation(made)
+        return made
 
 
 def _check_size(options: DenseOptions, fields: Sequence[Field], n_rows: int) -> None:

@@ -25,6 +25,7 @@ from dpcov.errors import (
     LargeEpsilonWarning,
     LedgerError,
     ParameterError,
+    UnfinishedRequestError,
     WeakPromiseWarning,
 )
 from dpcov.exact.randomness import RandomStream
@@ -153,13 +154,26 @@ class Spending:
 
     @contextmanager
     def settled(self) -> Iterator[None]:
-        """If this fails, let the error say what was spent, and give back what was not."""
+        """If this fails, let the error say what was spent, and give back what was not.
+
+        An error that says something already was raised before, by another release.
+        """
         try:
             yield
         except BaseException as error:
-            if "budget_spent" not in vars(error):
-                _say_cost(error, self.in_words, "" if self._is_settled() else STILL_RESERVED)
+            if not isinstance(error, UnfinishedRequestError) or self._stream.is_drawn:
+                self._settle(error)
             raise
+
+    def _settle(self, error: BaseException) -> None:
+        spent = "all" if self._stream.is_drawn else "nothing"
+        try:
+            spent = self.in_words
+            is_settled = self._is_settled()
+        except BaseException as another:  # Ctrl-C once more, while a ledger was waited for
+            _say_cost(another, spent, STILL_RESERVED)
+            raise
+        _say_cost(error, spent, "" if is_settled else STILL_RESERVED)
 
     def _is_settled(self) -> bool:
         """Give back what the ledger counts beyond what was drawn; return whether it knows."""

@@ -175,11 +175,13 @@ missing_codes, csv, engine, progress, seed, ledger, request_id, allow
     if finished is not None:
         return finished
     opened = request.reading(table, passes=stated.passes(request))
-    with request.spending.settled(), opened as (source, adder):
-        made = _release(source, request.knowing(source), stated, adder)
-        made = request.record(made, source)
-    request.warn_of_weak_promise(made.n_rows)
-    return made
+    with request.spending.settled():
+        with opened as (source, adder):
+            made = _release(source, request.knowing(source), stated, adder)
+            made = request.record(made, source)
+        # Warnings may be errors, which then end the release.
+        request.warn_of_weak_promise(made.n_rows)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
