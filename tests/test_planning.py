@@ -8,9 +8,9 @@ import pytest
 import dpcov
 from dpcov.detection import dense_detectable, pairs_detectable
 from dpcov.errors import InputError, ParameterError
+from dpcov.mechanisms import dense_outlook as dense
 from dpcov.mechanisms.dense import DenseOptions
 from dpcov.mechanisms.outlook import typical_row_norm
-from dpcov.planning import dense
 from either import release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-5}
@@ -112,7 +112,9 @@ def test_what_many_rows_show_keeps_two_digits(n):
 
 def test_when_nothing_will_show_it_says_so():
     plan = dpcov.plan(n=100, p=50, epsilon=0.01, delta=1e-6)
-    assert "No correlation, however strong" in str(plan)
+    assert "would refuse it: 100 rows of 50 columns are too few" in str(plan)
+    people = dpcov.plan(n=100, p=50, epsilon=0.01, neighbors="local")
+    assert "No correlation, however strong" in str(people)
 
 
 @pytest.mark.parametrize("mechanism", ["dense", "pairs", None])

@@ -1,5 +1,6 @@
 """The dense mechanism: what is learned before the moments, and in which units it comes back."""
 
+import re
 import warnings
 from dataclasses import FrozenInstanceError
 
@@ -15,6 +16,7 @@ from dpcov.exact.randomness import RandomStream
 from dpcov.mechanisms import dense, strongest_pairs
 from dpcov.mechanisms.budget import split
 from dpcov.mechanisms.dense import DenseOptions
+from dpcov.mechanisms.door import NOTHING_SPENT
 from dpcov.mechanisms.learning import learn as learning
 from dpcov.privacy import ApproxDP, events_delta
 from dpcov.releases.learned import Known, tails_are_blurred
@@ -329,8 +331,8 @@ def test_every_step_pays_for_all_rows_of_a_person(monkeypatch):
     calls = spy(monkeypatch, "calibrate_moments")
     people = np.column_stack([np.arange(N_ROWS) // 3, WORK])
     dpcov.release(people, epsilon=5, delta=1e-6, privacy_unit="x0", rows_per_unit=3)
-    # Moments are calibrated for any table, and then for this one.
-    assert len(calls) == 2
+    # Moments are calibrated for any table, for its outlook, and then for this one.
+    assert len(calls) >= 2
     assert all(call["rows_per_unit"] == 3 for call in calls)
     assert payments
     assert all(payment.rows_per_unit == 3 for payment in payments)
@@ -353,7 +355,8 @@ def test_every_pass_has_the_same_rule_for_missing_cells(monkeypatch, rule):
 @pytest.mark.claim("P17")
 def test_a_private_mean_has_noise_and_the_moments_are_not_biased_by_it():
     """Two rows of zeros: everything that is released is noise."""
-    release = dpcov.release(np.zeros((2, 300)), epsilon=1, delta=1e-3, row_norm=1.0, seed=1)
+    stated = {"epsilon": 1.0, "delta": 1e-3, "row_norm": 1.0, "allow": {"small"}}
+    release = dpcov.release(np.zeros((2, 300)), **stated, seed=1)
     noise = release.noise_scale
     assert release.mean.std() == pytest.approx(noise.mean, rel=0.2)
     assert noise.mean == pytest.approx(4 * noise.off_diagonal, rel=1e-3)
@@ -407,12 +410,47 @@ def test_what_is_stated_is_used_and_said():
 
 @pytest.mark.parametrize("n_rows", [2, 20, 200, 1000])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])
-def test_nothing_is_refused_for_being_too_few(n_rows, epsilon):
+def test_too_few_rows_are_released_if_that_is_allowed(n_rows, epsilon):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        release = dpcov.release(table()[:n_rows], epsilon=epsilon, delta=1e-6)
+        release = dpcov.release(table()[:n_rows], epsilon=epsilon, delta=1e-6, allow={"small"})
     assert release.n_rows == n_rows
     assert np.isfinite(release.matrix).all()
+
+
+@pytest.mark.parametrize("row_norm", [None, 6.0])
+def test_rows_in_which_nothing_could_be_seen_are_refused_before_anything_is_spent(row_norm):
+    facts = None if row_norm is None else FACTS
+    options = {"epsilon": 0.1, "delta": 1e-6, "columns": facts, "row_norm": row_norm}
+    with pytest.raises(InputError, match="to be seen half of the time") as refusal:
+        dpcov.release(table()[:200], **options)
+    assert str(refusal.value).endswith(NOTHING_SPENT)
+    assert "with allow={'small'}." in str(refusal.value)
+    enough = int(re.search(r"at least ([\d,]+) rows", str(refusal.value))[1].replace(",", ""))
+    dpcov.release(table()[:enough], **options)
+    with pytest.raises(InputError, match="are too few"):
+        dpcov.release(table()[: enough - 1], **options)
+
+
+def test_rows_too_few_to_learn_ranges_from_are_refused_before_anything_is_spent():
+    options = {"epsilon": 1.0, "delta": 1e-6}
+    with pytest.raises(InputError, match="to learn between which bounds") as refusal:
+        dpcov.release(table()[:400], **options)
+    assert str(refusal.value).endswith(NOTHING_SPENT)
+    assert "State both bounds of age, income, score" in str(refusal.value)
+    enough = int(re.search(r"at least ([\d,]+) rows", str(refusal.value))[1].replace(",", ""))
+    assert 400 < enough < 2000
+    dpcov.release(table()[:enough], **options)
+    bounds = {"age": (-100, 200), "income": (-5e3, 1e4), "score": (-5, 10)}
+    dpcov.release(table()[:400], **options, columns=bounds)
+
+
+def test_a_stream_that_turns_out_to_be_too_short_is_refused_before_anything_is_spent():
+    pa = pytest.importorskip("pyarrow")
+    short = pa.Table.from_pandas(table()[:200]).to_reader(50)
+    with pytest.raises(InputError, match="to be seen half of the time") as refusal:
+        dpcov.release(short, epsilon=0.1, delta=1e-6, columns=FACTS, row_norm=6.0)
+    assert str(refusal.value).endswith(NOTHING_SPENT)
 
 
 def test_an_open_end_does_not_clip_and_the_other_does():

@@ -63,6 +63,7 @@ BOTH = {
     "rows_per_unit": [2],
     "ledger": ["budget.db", 3],
     "request_id": ["spring", 3],
+    "allow": ["small", ["tiny"], 3],
 }
 UNIT = {"privacy_unit": "who", "rows_per_unit": 2}
 MORE = {

@@ -63,7 +63,7 @@ SIDES = {
 # matters of reading, not of noise. Weights are not audited here: `test_taint.py` looks at them. A
 # ledger takes no seed: that the noise with one is that of the events is tests/ledger's to see.
 ALWAYS = {"epsilon": 4.0, "delta": 1e-6, "seed": 7, "progress": False, "header": None}
-ALWAYS |= {"csv": None, "missing_codes": None, "ledger": None, "request_id": None}
+ALWAYS |= {"csv": None, "missing_codes": None, "ledger": None, "request_id": None, "allow": ()}
 WEIGHTS = {"weight", "weight_bound"}
 NOT_OPTIONS = {"table", "privacy_unit"}  # the table, and a name that goes with rows_per_unit
 OWN = {"table"}  # how the table is handed over is a choice of this test
@@ -186,8 +186,9 @@ def candidates(options, made=None):
 def _candidates_to_learn_from(made):
     """Return rows in own units: without cells, far to each side, at zero, and as they are read."""
     sides = np.array([1.0, -1.0, 1.0, -1.0])
-    rows = [np.full(SIZE, np.nan), np.full(SIZE, FAR), np.full(SIZE, -FAR), np.zeros(SIZE)]
-    rows.append(FAR * sides)
+    far = 4 * FAR  # beyond 2^20: on one side or the other of every window but the first
+    rows = [np.full(SIZE, np.nan), np.full(SIZE, far), np.full(SIZE, -far), np.zeros(SIZE)]
+    rows.append(far * sides)
     if made is not None:
         center, scale = made.units.center, made.units.scale
         long = 1.005 * made.provenance.row_norm

@@ -532,10 +532,10 @@ BUGS = {
 
 # Seen only after answers that hardly ever come, or in a table that adds up to nothing.
 RARE_BUGS = {
-    "a radius no larger than the longest row": (
+    "a radius no smaller than the longest row": (
         LEARNING + "lengths:find_radius",
         "return high",
-        "return min(high, 1 + max([0, *np.flatnonzero(bins._counts)]))",
+        "return max(high, *np.flatnonzero(bins._counts[: len(bins.edges)]), 0)",
         LEARNED,
     ),
     "a factor from the rows where noisy variances are negative": (

@@ -87,9 +87,9 @@ BUGS = {
         {},
     ),
     "an answer that was not paid for": (
-        LEARNING + "quantiles:Questions._surplus",
-        "self._left -= 1",
-        "pass",
+        LEARNING + "quantiles:Questions.bisect",
+        "for _ in range(steps):",
+        "self._left += 1\n    for _ in range(steps + 1):",
         {},
     ),
     "a quantile as if cells within were all that counts": (
@@ -98,11 +98,23 @@ BUGS = {
         "high=quantile.parts // 2",
         {},
     ),
-    "cells between bounds counted twice": (
-        LEARNING + "quantiles:Questions.are_around",
-        "observed - below - above",
-        "observed - 2 * (below + above)",
-        {"stated": "bounds"},
+    "cells between windows counted twice": (
+        LEARNING + "quantiles:Questions.are_between",
+        "self._quantile.parts * count",
+        "2 * self._quantile.parts * count",
+        {},
+    ),
+    "cells within the smaller window counted as between": (
+        LEARNING + "quantiles:Questions.are_between",
+        "between(far + 1, last, self._columns)",
+        "between(first, last, self._columns)",
+        {},
+    ),
+    "exact cells between windows": (
+        LEARNING + "quantiles:Questions.are_between",
+        "self._answer(self._quantile.parts * count) > clear * self._noise.sd",
+        "0 * self._answer(self._quantile.parts * count) + count % 2 > 0",
+        {},
     ),
     "observed cells counted twice": (
         LEARNING + "quantiles:Questions._surplus",

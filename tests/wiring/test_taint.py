@@ -28,6 +28,8 @@ class Exact(np.ndarray):
         if ufunc not in _ALLOWED or method != "__call__":
             raise AssertionError(f"exact counts met {ufunc.__name__}")
         plain = [np.asarray(each).view(np.ndarray) for each in inputs]
+        if "out" in options:  # counts that are added to in their place
+            options["out"] = tuple(each.view(np.ndarray) for each in options["out"])
         return getattr(ufunc, method)(*plain, **options).view(Exact)
 
     def __array_function__(self, function, types, arguments, options):

@@ -13,12 +13,23 @@ from dataclasses import dataclass, field, replace
 from dpcov.bisection import smallest_count
 from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
-from dpcov.errors import ParameterError
+from dpcov.errors import InputError, ParameterError
 from dpcov.mechanisms.dense import DenseOptions
-from dpcov.mechanisms.dense_outlook import budget_shares, dense_outlook, what_is_stated
+from dpcov.mechanisms.dense_outlook import (
+    budget_shares,
+    check_size,
+    dense_outlook,
+    what_is_stated,
+)
 from dpcov.mechanisms.door import Facts
 from dpcov.mechanisms.options import read_columns
-from dpcov.mechanisms.outlook import Outlook, best_shares, choose_center, pairs_outlook
+from dpcov.mechanisms.outlook import (
+    Outlook,
+    best_shares,
+    check_pairs_shown,
+    choose_center,
+    pairs_outlook,
+)
 from dpcov.multiplicity import count_pairs
 from dpcov.notebook import show
 from dpcov.parameters import check_choice, check_count, check_number
@@ -251,12 +262,14 @@ columns: skewed ones, and those of few values, show less in signs.
     def advice(self) -> str:
         """What to do, in a sentence, and what the forecast of pairs assumes, in another."""
         best = self.outlook(self.recommended)
-        if best.shown_half > 1:
-            who = "people" if self._is_local else "rows"
+        if self._is_local and best.shown_half > 1:
             return (
-                f"No correlation, however strong, will be shown: more {who}, fewer columns or a "
+                "No correlation, however strong, will be shown: more people, fewer columns or a "
                 "larger epsilon are needed."
             )
+        refused = {each.mechanism: self._refusal(each.mechanism) for each in self.outlooks}
+        if refused[best.mechanism]:
+            return refused[best.mechanism]
         how = {
             "dense": "dpcov.release",
             "pairs": f"dpcov.release_pairs with max_pairs={self.max_pairs}, center={self.center!r}",
@@ -268,8 +281,29 @@ columns: skewed ones, and those of few values, show less in signs.
         )
         return (
             f"Use {how}: a correlation of {_two_digits(best.shown_half)} will be shown with "
-            f"probability one half{most}.{self._about_pairs}"
-        )
+            f"probability one half{most}.{self._about_pairs}{' '.join(['', *refused.values()])}"
+        ).rstrip()
+
+    def _refusal(self, mechanism: str) -> str:
+        """Say why a mechanism would refuse such a table, if it would."""
+        if self._options is None:
+            return ""
+        try:
+            if mechanism == "dense":
+                fields = self._options.fields(self.n_columns)
+                check_size(self._options, fields, self.n_rows)
+                return ""
+            check_pairs_shown(
+                self._options.promise,
+                n_rows=self.n_rows,
+                n_columns=self.n_columns,
+                max_pairs=self.max_pairs,
+                center=self.center,
+            )
+        except InputError as refused:
+            how = {"dense": "dpcov.release"}.get(mechanism, "dpcov.release_pairs")
+            return f"{how} would refuse it: {refused}"
+        return ""
 
     @property
     def _about_pairs(self) -> str:

@@ -86,7 +86,7 @@ def test_within_bounds_a_range_is_found_more_finely_and_never_beyond_them():
 
 
 def test_columns_of_which_nothing_is_seen_have_a_range_that_is_guessed_or_stated():
-    cells = np.zeros(N_ROWS), others(500, cell=4.0)
+    cells = np.zeros(N_ROWS), np.zeros(N_ROWS)
     found = steps.find_ranges(setting_of(*cells, facts=stated(None, (0.0, 4.0))), CHEAP)
     assert found.unseen.tolist() == [True, True]
     assert found.lower.tolist() == found.inner_lower.tolist() == [-1.0, 0.0]
@@ -104,16 +104,20 @@ def seen_in_range(number, *, sd, bounds=None, there=1.0):
     ("options", "enough"),
     [
         ({"sd": 1e-3}, 20),  # the tail that is left beyond a range
-        ({"sd": 10.0}, 40 + 30),  # 4 sd of noise, and 3 more
-        ({"sd": 10.0, "bounds": (0.0, 100.0)}, 40 + 20),
-        ({"sd": 10.0, "there": 0.5}, 80 + 30),
-        ({"sd": 500.0}, 500 + 250),  # half of all, and half of what could be more
-        ({"sd": 500.0, "there": 0.5}, 500 + 125),
+        ({"sd": 10.0}, 52),  # noise is as large in one of ten million answers
+        ({"sd": 10.0, "bounds": (0.0, 100.0)}, 52),
+        ({"sd": 10.0, "there": 0.5}, 52),
+        ({"sd": 90.0}, 468),
     ],
 )
-def test_cells_are_seen_if_they_are_clearly_more_than_may_lie_beyond_a_range(options, enough):
+def test_a_range_is_used_if_cells_are_clearly_seen_near_it(options, enough):
     assert not seen_in_range(enough - 2, **options)
     assert seen_in_range(enough + 3, **options)
+
+
+@pytest.mark.parametrize(("sd", "is_seen"), [(96.0, True), (97.0, False)])
+def test_no_range_is_found_where_its_tail_would_be_half_of_the_cells(sd, is_seen):
+    assert seen_in_range(N_ROWS, sd=sd) is is_seen
 
 
 def test_stated_bounds_stand_where_noise_is_larger_than_the_table():
@@ -123,13 +127,12 @@ def test_stated_bounds_stand_where_noise_is_larger_than_the_table():
     assert (found.lower[0], found.upper[0]) == (0.0, 100.0)
 
 
-def test_cells_at_a_bound_are_not_seen_apart_from_it():
+def test_cells_at_a_bound_have_a_range_that_ends_there():
     facts = stated((0.0, 8.0), (-8.0, 0.0))
-    for at_bound in (True, False):
-        cell = 8.0 if at_bound else 7.0
-        setting = setting_of(others(300, cell), others(300, -cell), facts=facts)
-        unseen = steps.find_ranges(setting, CHEAP).unseen
-        assert unseen.tolist() == [at_bound, at_bound]
+    setting = setting_of(others(300, 8.0), others(300, -8.0), facts=facts)
+    found = steps.find_ranges(setting, CHEAP)
+    assert found.unseen.tolist() == [False, False]
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0.0, -8.0], [8.0, 0.0])
 
 
 FAR = 1e30  # beyond the ruler, in the last bin of a column or in the first
@@ -213,21 +216,23 @@ def test_cells_that_may_be_the_median_itself_are_within_every_window():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_cells_are_seen_from_the_first_bin_beyond_the_smallest_window_on(sign):
-    smallest = 4096 / 2 ** Tuning().limit_octaves
-    assert limits_of(setting_of(others(500, sign * smallest))) == [3000.0]
-    assert limits_of(setting_of(others(500, sign * smallest * (1 + 2**-12)))) < 3000.0
+def test_cells_are_seen_from_a_few_octaves_below_the_smallest_limit_on(sign):
+    tuning = Tuning()
+    found = tuning.limit_octaves * (2**-tuning.limit_steps - 1)
+    smallest = 4096 * 2 ** (found - tuning.shell_octaves)
+    assert limits_of(setting_of(others(500, sign * smallest * 0.99))) == [3000.0]
+    assert limits_of(setting_of(others(500, sign * smallest * 1.01))) < 3000.0
 
 
 @pytest.mark.claim("P23")
 @pytest.mark.parametrize("cell", [FAR, -FAR])
-def test_cells_beyond_the_ruler_are_seen_about_the_center_of_their_own_column_alone(cell):
+def test_cells_beyond_the_ruler_are_near_no_limit_of_any_column(cell):
     setting = setting_of(others(0), others(500, cell), others(0))
-    assert limits_of(setting).tolist() == [3000.0, 4096.0, 3000.0]
+    assert limits_of(setting).tolist() == [3000.0, 3000.0, 3000.0]
 
 
-@pytest.mark.parametrize(("sd", "enough"), [(1e-3, 20), (10.0, 30 + 30), (500.0, 500 + 250)])
-def test_cells_are_seen_if_they_are_clearly_more_than_may_lie_beyond_a_limit(sd, enough):
+@pytest.mark.parametrize(("sd", "enough"), [(1e-3, 20), (10.0, 52), (90.0, 468)])
+def test_a_limit_is_used_if_cells_are_clearly_seen_near_it(sd, enough):
     for number, is_seen in ((enough - 2, False), (enough + 3, True)):
         (limit,) = limits_of(setting_of(others(number)), paying(sd, 1, 7))
         assert bool(limit < 3000.0) is is_seen

@@ -3,17 +3,23 @@
 from dataclasses import FrozenInstanceError
 
 import pytest
+from scipy import stats
 
 from dpcov.errors import ParameterError
 from dpcov.exact.ruler import OCTAVES
 from dpcov.mechanisms.learning.lengths import edges_about
-from dpcov.mechanisms.learning.tuning import MOST_HALVINGS, MOST_STEPS, Tuning
+from dpcov.mechanisms.learning.tuning import (
+    MOST_HALVINGS,
+    MOST_STEPS,
+    Tuning,
+    answer_margin,
+)
 
 
 @pytest.mark.claim("P22")
 def test_no_number_is_larger_and_no_search_longer_than_the_budget_was_checked_for():
     tuning = Tuning()
-    assert max(tuning.quantile_parts, tuning.cell_steps, tuning.square_steps) <= MOST_STEPS == 4096
+    assert max(tuning.cell_steps, tuning.square_steps) <= MOST_STEPS == 4096
     searches = (
         1 + tuning.range_steps,
         tuning.center_steps,
@@ -23,7 +29,7 @@ def test_no_number_is_larger_and_no_search_longer_than_the_budget_was_checked_fo
     assert max(searches) <= MOST_HALVINGS == 16
 
 
-@pytest.mark.parametrize("name", ["quantile_parts", "cell_steps", "square_steps"])
+@pytest.mark.parametrize("name", ["cell_steps", "square_steps"])
 def test_a_number_beyond_the_largest_is_refused(name):
     Tuning(**{name: MOST_STEPS})
     with pytest.raises(ParameterError, match="checked for"):
@@ -68,4 +74,14 @@ def test_limits_are_wider_than_what_was_found():
     assert tuning.limit_factor > 1
     assert 0 < tuning.range_tail < tuning.most_tail <= 0.5
     assert 0 < tuning.limit_tail < tuning.most_tail
-    assert 0 < tuning.clear_within < tuning.clear
+    assert tuning.range_tail < tuning.range_tails[0] < tuning.range_tails[1] < tuning.most_tail
+    assert 0 < tuning.range_shares[0] < tuning.range_shares[1] < 1
+
+
+def test_an_answer_about_any_column_is_wrong_once_in_a_million_releases():
+    """By Bonferroni, over the answers of ranges and those that check ranges and limits."""
+    tuning = Tuning()
+    assert tuning.wrong == 1e-6
+    for columns in (1, 30, 1000):
+        answers = columns * (tuning.range_steps + 2)
+        assert answers * stats.norm.sf(answer_margin(columns, tuning)) == pytest.approx(1e-6)
