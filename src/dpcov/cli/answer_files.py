@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ def read_release(path: Path, keys: Sequence[Path], *, answer: str) -> Any:
     if not hasattr(release, answer):
         raise ParameterError(
             f"{path} holds the strongest pairs, and this needs all second moments, which dpcov "
-            "release gives. dpcov show says what is known of the pairs."
+            f"release gives. `dpcov show {shlex.quote(str(path))}` says what is known of the pairs."
         )
     if release.simulated:
         tell(f"note: {path} is a rehearsal with a seed: nothing is promised.")
@@ -52,9 +53,10 @@ def _release_file(path: Path, keys: Sequence[Path]) -> Path:
         return path
     found = verify_folder(path, keys=keys)
     if found.card is None:
+        words = [str(path), *(word for key in keys for word in ("--key", str(key)))]
         raise FolderError(
-            f"{path} is not as its card says: {printable(found.problems[0])}. dpcov verify lists "
-            "all problems."
+            f"{path} is not as its card says: {printable(found.problems[0])}. "
+            f"`dpcov verify {shlex.join(words)}` lists all problems."
         )
     return path / RELEASE_FILE
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +141,7 @@ def verify_folder(
         raise FolderError(
             f"The card has version {stated['version']}, of which not everything can be computed "
             "again. Verify it with the version of dpcov that wrote it, or write the folder anew, "
-            "which is free: dpcov estimate FOLDER --out ANOTHER."
+            f"which is free: dpcov estimate {shlex.join([str(folder), '--out', f'{folder}-new'])}"
         )
     problems = problems_of_text(text, stated)
     checked, damaged = _compare_files(folder, stated)
@@ -236,7 +237,7 @@ def _compare_derived(
         notes.append(
             f"the card states that dpcov {computed.wording} wrote its sentences: those of "
             f"{CARD_FILE}, {' and '.join(TEXT_FILES)} were not compared. Its numbers were. Do not "
-            "rely on these sentences; dpcov card prints them anew"
+            f"rely on these sentences; `dpcov card {shlex.quote(str(folder))}` prints them anew"
         )
     else:
         texts = _compare_texts(folder, checked, stated, computed)
