@@ -13,7 +13,7 @@ LOWEST := .venv-lowest
 # Both cores. What is left is taken over by whoever is done: the longest tests come at any time.
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-lowest test-sdist test-install test-postgres test-faults test-r check dist sbom docs linkcheck format bench clean test-js test-mutants
+.PHONY: help demo test test-lowest test-sdist test-install test-postgres test-faults test-r check dist sbom docs linkcheck format bench clean test-js test-kernels test-mutants
 help:
 	@echo "make demo    simulate a sensitive table, release it, show what was learned, write a folder"
 	@echo "make test    run the tests"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-sdist   run them from the archive of the sources, in an environment of its own"
 	@echo "make test-install   install wheel and sources with each extra and use them; PYTHONS=\"3.10 3.13\" for several"
 	@echo "make test-postgres  test ledgers and collections with a PostgreSQL of the system, which it starts and stops"
+	@echo "make test-kernels    run tests of exact numbers with other kernels of BLAS and numpy"
 	@echo "make test-faults    the same, dying at every line, with hundreds of kills and long races"
 	@echo "make test-r  run exported files with R, lavaan and PSPP of the system"
 	@echo "make test-js        build and test the client for browsers; needs node 20 or newer"
@@ -82,6 +83,9 @@ test-postgres: $(READY)
 
 test-faults: $(READY)
 	DPCOV_TEST_FAULTS=1 .ci/postgresql.sh $(BIN)/python -m pytest -s tests/ledger/test_faults.py tests/collect/test_kills.py
+
+test-kernels: $(READY)
+	$(BIN)/python .ci/kernels.py
 
 # Debian: apt-get install --no-install-recommends r-base-core r-cran-lavaan pspp
 test-r: $(READY)

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks tables DIR`` measures on the Parquet files of a folder, ``whole DIR`` with
 all of their columns and gaps, ``whole-cells DIR`` against cells that nothing limited,
-``regressions DIR`` what is answered from their releases, ``readings DIR`` compares what is read of
+``regressions DIR`` what is answered from their releases, ``physlm DIR`` how a rare column of one of
+them is limited, ``readings DIR`` compares what is read of
 them with pandas, and ``gather DIR`` writes tables that come with packages to such folders.
 """
 
@@ -26,6 +27,7 @@ from benchmarks import (
 from benchmarks.accuracy import (
     categories,
     kinds,
+    ranges,
     readings,
     regression,
     scales,
@@ -47,6 +49,7 @@ _TABLES: dict[str, Callable[[], Iterator[Table]]] = {
     "accuracy-pairs": accuracy_of_pairs.tables,
     "accuracy-scales": scales.tables,
     "accuracy-kinds": kinds.tables,
+    "accuracy-ranges": ranges.tables,
     "accuracy-tails": tails.tables,
     "accuracy-categories": categories.tables,
     "accuracy-regression": regression.tables,
@@ -64,6 +67,7 @@ _OF_A_FOLDER: dict[str, Callable[[str], Iterator[Table]]] = {
     "whole-cells": whole_cells.tables,
     "regressions": regression.real_tables,
     "readings": readings.tables,
+    "physlm": ranges.tables_of_physlm,
 }
 
 

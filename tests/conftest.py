@@ -8,6 +8,7 @@ from hypothesis import settings
 
 from steady_noise import SteadyNoise
 from surroundings import changed, surroundings
+from time_limits import limit
 
 # Hypothesis runs the same examples every time, however slow the machine is.
 settings.register_profile("steady", deadline=None, derandomize=True)
@@ -38,3 +39,9 @@ def nothing_is_left_changed():
     before = surroundings()
     yield
     assert changed(before, surroundings()) == []
+
+
+@pytest.fixture(autouse=True)
+def processes_have_a_limit_of_time(monkeypatch):
+    """Fail a test whose process hangs, and let the others run."""
+    limit(monkeypatch)

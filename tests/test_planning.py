@@ -112,7 +112,9 @@ def test_what_many_rows_show_keeps_two_digits(n):
 
 def test_when_nothing_will_show_it_says_so():
     plan = dpcov.plan(n=100, p=50, epsilon=0.01, delta=1e-6)
-    assert "No correlation, however strong" in str(plan)
+    assert "would refuse it: 100 rows of 50 columns are too few" in str(plan)
+    people = dpcov.plan(n=100, p=50, epsilon=0.01, neighbors="local")
+    assert "No correlation, however strong" in str(people)
 
 
 @pytest.mark.parametrize("mechanism", ["dense", "pairs", None])

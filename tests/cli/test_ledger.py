@@ -187,7 +187,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(budget, table, 
 def test_a_missing_ledger_is_refused(table, tmp_path):
     result = invoke(["release", table, *SPEND, "--ledger", tmp_path / "no.db", "--out", tmp_path])
     assert result.exit_code == 1
-    assert "dpcov ledger create. Nothing was spent." in result.stderr
+    assert "--delta LIMIT` makes a new one. Nothing was spent." in result.stderr
 
 
 def test_a_retry_writes_the_same_release_and_is_not_charged(published, table, tmp_path):

@@ -103,7 +103,7 @@ SHARES = {
     "beyond": 0.005, "radius": 0.04, "clipping": 0.03,
 }  # fmt: skip
 ANSWERS = {"range": 9, "center": 14, "limit": 7, "radius": 7}
-PARTS, CELL_STEPS, SQUARE_STEPS = 1024, 1024, 4096
+CELL_STEPS, SQUARE_STEPS = 1024, 4096
 
 
 def _learned(options, n_rows, size):
@@ -112,24 +112,17 @@ def _learned(options, n_rows, size):
         return []
     centers, scales = _unknown(options, size)
     limits = (centers | scales) - _answers(options, n_rows, size)
-    # One answer about all columns, beyond all cells, is wrong once in a thousand times.
-    margin = stats.norm.isf(1e-3 / (len(limits) * (ANSWERS["range"] - 1))) if limits else 0.0
+    # Of all answers, and one more for each limit, one is wrong once in a million releases.
+    margin = stats.norm.isf(1e-6 / (len(limits) * (ANSWERS["range"] + 1))) if limits else 0.0
     whole = _multiplier(1.0) * _people(options) * math.sqrt(len(limits) * ANSWERS["range"])
     # As much as lets the tail of a range be a fifth of the rows, up to a quarter of the budget.
     needed = (margin * whole / n_rows / 0.2) ** 2
     shares = SHARES | {"range": min(0.25, max(0.04, needed))} | (options["shares"] or {})
 
-    def tail(step, least, in_noise):
-        """The share of cells beyond a quantile: to stand out of the noise of a count."""
-        per_count = _multiplier(shares[step]) * _people(options)
-        sd = per_count * math.sqrt(len(limits) * ANSWERS[step])
-        beyond = min(0.5, max(least, in_noise * sd / n_rows))
-        return int((1 - beyond) * PARTS)
-
     quantiles = {
-        "range": (len(limits), tail("range", 0.02, margin), PARTS),
+        "range": (len(limits), 1, 1),
         "center": (len(centers), 1, 2),
-        "limit": (len(limits), tail("limit", 0.02, 3.0), PARTS),
+        "limit": (len(limits), 1, 1),
     }
     asked = {"observed": (_gaps(options, size), 0, 1)}
     asked |= {step: (k, a, d - a) for step, (k, a, d) in quantiles.items()}

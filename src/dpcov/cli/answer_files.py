@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ def read_release(path: Path, *, answer: str) -> Any:
     if not hasattr(release, answer):
         raise ParameterError(
             f"{path} holds the strongest pairs, and this needs all second moments, which dpcov "
-            "release gives. dpcov show says what is known of the pairs."
+            f"release gives. `dpcov show {shlex.quote(str(path))}` says what is known of the pairs."
         )
     if release.simulated:
         tell(f"note: {path} is a rehearsal with a seed: nothing is promised.")
@@ -52,8 +53,8 @@ def _release_file(path: Path) -> Path:
     found = verify_folder(path)
     if found.card is None:
         raise FolderError(
-            f"{path} is not as its card says: {printable(found.problems[0])}. dpcov verify lists "
-            "all problems."
+            f"{path} is not as its card says: {printable(found.problems[0])}. "
+            f"`dpcov verify {shlex.quote(str(path))}` lists all problems."
         )
     return path / RELEASE_FILE
 

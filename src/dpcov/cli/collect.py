@@ -35,7 +35,7 @@ from dpcov.cli.report_files import write_reports
 from dpcov.cli.stopping import stoppable_until
 from dpcov.cli.terminal import afterwards, guarded, print_json, tell
 from dpcov.collect.collection import Collection
-from dpcov.collect.store import is_postgresql
+from dpcov.collect.store import DATABASE_VARIABLE, is_postgresql
 from dpcov.errors import MissingExtraError, ParameterError
 from dpcov.local.plan import CollectionPlan
 from dpcov.progress import show_progress
@@ -58,7 +58,7 @@ Database = Annotated[
     str,
     typer.Option(
         "--database",
-        envvar="DPCOV_COLLECT_DATABASE",
+        envvar=DATABASE_VARIABLE,
         help="The collection: a folder, or postgresql://…",
     ),
 ]

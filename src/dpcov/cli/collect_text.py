@@ -5,10 +5,8 @@ Owns these sentences.
 
 from __future__ import annotations
 
-import shlex
-
 from dpcov.collect.collection import Collection
-from dpcov.collect.store import State, is_postgresql
+from dpcov.collect.store import State, database_option
 
 __all__ = ["describe_serving", "describe_state"]
 
@@ -16,6 +14,7 @@ __all__ = ["describe_serving", "describe_state"]
 def describe_state(collection: Collection, state: State) -> str:
     """Say how many reports there are, and what can be done next."""
     plan, minimum = collection.plan, collection.minimum
+    where = database_option(collection.name)
     title = "" if plan.study is None else f" “{plan.study.title}”"
     marked = " made-up" if collection.simulated else ""
     lines = [
@@ -26,18 +25,10 @@ def describe_state(collection: Collection, state: State) -> str:
     if state.reports < minimum:
         lines.append(f"A release needs {minimum:,} people, {minimum - state.reports:,} more.")
     elif state.closed:
-        lines.append(f"To release it: dpcov collect release --out FOLDER{_place(collection)}")
+        lines.append(f"To release it: dpcov collect release --out FOLDER{where}")
     else:
-        lines.append(f"To end it, which is final: dpcov collect close{_place(collection)}")
+        lines.append(f"To end it, which is final: dpcov collect close{where}")
     return "\n".join(lines)
-
-
-def _place(collection: Collection) -> str:
-    """Return the option that names the collection, if it is not where commands look first."""
-    if collection.name == "collection":
-        return ""
-    shown = "postgresql://…" if is_postgresql(collection.name) else collection.name
-    return f" --database {shlex.quote(shown) if '…' not in shown else shown}"
 
 
 def describe_serving(collection: Collection, state: State, where: str) -> str:

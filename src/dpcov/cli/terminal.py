@@ -47,6 +47,7 @@ _OPTIONS = {
     r"dpcov\.release_pairs\b": "dpcov release-pairs",
     r"dpcov\.release\b": "dpcov release",
     r"\b(missing|neighbors|center|scales|engine)='([\w-]+)'": r"--\1 \2",
+    r"\ballow=\{'([a-z]+)'\}": r"--allow \1",
     r"see release\.columns": "dpcov show lists them, and so does columns.csv",
     r"\bcsv=\{'delimiter': '(.)'\}, and 'decimal': ','": r"--delimiter '\1', and --decimal ','",
     r"\bmissing_codes\b=?": "--missing-code",

@@ -15,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.collect.runs import split
-from dpcov.collect.store import Facts, Outcome, State, Store, find_store
+from dpcov.collect.store import (
+    Facts,
+    Outcome,
+    State,
+    Store,
+    database_option,
+    find_store,
+)
 from dpcov.collect.summing import sum_up
 from dpcov.errors import CollectionError, ParameterError, ReportError
 from dpcov.local.plan import CollectionPlan
@@ -223,8 +230,8 @@ class Collection:
         state = self.state
         if not (state.closed or interim):
             raise CollectionError(
-                "The collection is open. Close it first: dpcov collect close, which is final; or "
-                "state --interim (interim=True)."
+                "The collection is open. State --interim (interim=True); or close it first, which "
+                f"is final: dpcov collect close{database_option(self.name)}"
             )
         if state.reports < self.minimum:
             raise CollectionError(

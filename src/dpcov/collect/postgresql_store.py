@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.collect.runs import each_once, join, places_of
-from dpcov.collect.store import Facts, Outcome, State, Sums, other_schema
+from dpcov.collect.store import Facts, Outcome, State, Sums, database_option, other_schema
 from dpcov.errors import CollectionError, MissingExtraError
 from dpcov.local.plan import ID_BYTES, CollectionPlan
 from dpcov.local.report import Reports
@@ -268,7 +268,7 @@ class PostgresqlStore:
         if getattr(error, "sqlstate", None) == _NO_TABLE:
             return CollectionError(
                 f"There is no collection in {self.name}. A new one is made by: dpcov collect "
-                "serve PLAN --database …"
+                f"serve PLAN{database_option(self.name)}"
             )
         return CollectionError(
             f"{self.name} cannot be reached, did not answer in time, or refused the user."

@@ -26,7 +26,7 @@ from dpcov.collect.sqlite_runs import (
     write_in_order,
     write_runs,
 )
-from dpcov.collect.store import Facts, Outcome, State, Sums, other_schema
+from dpcov.collect.store import Facts, Outcome, State, Sums, database_option, other_schema
 from dpcov.errors import CollectionError, DpcovError
 from dpcov.local.plan import CollectionPlan
 from dpcov.local.report import Reports
@@ -249,7 +249,7 @@ class SqliteStore:
                 if not self._file.exists():
                     raise CollectionError(
                         f"There is no collection in {self.name}. A new one is made by: dpcov "
-                        "collect serve PLAN."
+                        f"collect serve PLAN{database_option(self.name)}"
                     )
                 self._connection = self._opened("rw")
             try:

@@ -7,6 +7,7 @@ which store an address means.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,11 +18,13 @@ from dpcov.local.plan import CollectionPlan
 from dpcov.local.report import Reports
 
 __all__ = [
+    "DATABASE_VARIABLE",
     "Facts",
     "Outcome",
     "State",
     "Store",
     "Sums",
+    "database_option",
     "find_store",
     "is_postgresql",
     "other_schema",
@@ -124,6 +127,26 @@ class Store(Protocol):
 def is_postgresql(address: str | os.PathLike[str]) -> bool:
     """Return whether an address is that of a PostgreSQL database."""
     return os.fspath(address).startswith(("postgresql://", "postgres://"))
+
+
+DATABASE_VARIABLE = "DPCOV_COLLECT_DATABASE"
+"""The variable of the environment in which commands look for a collection first."""
+
+
+def database_option(name: str) -> str:
+    """Return the option by which commands find a collection again, if they need one.
+
+    `name` is what messages call it, so that no user and no password is in it.
+
+    Examples
+    --------
+    >>> database_option("sleep study")
+    " --database 'sleep study'"
+    """
+    if find_store(os.environ.get(DATABASE_VARIABLE, "collection")).name == name:
+        return ""
+    address = name.replace("postgresql://local/", "postgresql:///", 1)
+    return f" --database {shlex.quote(address)}"
 
 
 def find_store(address: str | os.PathLike[str]) -> Store:

@@ -273,7 +273,7 @@ class Account:
             raise BudgetError(
                 f"The account {who!r} has set {limit.stated_delta:g} of its delta aside for "
                 "promises that are stated as (epsilon, delta), and this needs more. Its owner can "
-                "set aside more: dpcov ledger limit --stated-delta."
+                "set aside more, with --stated-delta of dpcov ledger limit."
             )
         if after.cost > after.budget:
             raise BudgetError(

@@ -7,6 +7,7 @@ PostgreSQL fulfill, and which of them an address means.
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +16,13 @@ from dpcov.errors import AlteredLedgerError, LedgerError
 from dpcov.ledger import schema
 from dpcov.ledger.chain import Line, check_chain
 
-__all__ = ["Database", "Session", "find_database"]
+__all__ = [
+    "Database",
+    "Session",
+    "command_about",
+    "find_database",
+    "how_created",
+]
 
 
 class Database(Protocol):
@@ -38,12 +45,33 @@ class Database(Protocol):
         """Begin a transaction that sees one state, and writes nothing."""
 
 
+def command_about(word: str, name: str) -> str:
+    """Return a command about the ledger that messages call so, as it can be typed.
+
+    Examples
+    --------
+    >>> command_about("show", "our budget.db")
+    "dpcov ledger show 'our budget.db'"
+    """
+    address = name.replace("postgresql://local/", "postgresql:///", 1)
+    return f"dpcov ledger {word} {shlex.quote(address)}"
+
+
+def how_created(name: str) -> str:
+    """Say how a ledger is made where there is none."""
+    return (
+        f"`{command_about('create', name)} --population POPULATION --owner OWNER --epsilon LIMIT "
+        "--delta LIMIT` makes a new one."
+    )
+
+
 @dataclass(frozen=True)
 class Session:
     """The statements within one transaction."""
 
     connection: Any
     placeholder: str
+    name: str
 
     def run(self, statement: str, *values: Any) -> Any:
         """Run a statement; ``?`` stands for a value."""

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dpcov.errors import AlteredLedgerError, LedgerError, MissingExtraError
-from dpcov.ledger.database import Session
+from dpcov.ledger.database import Session, command_about, how_created
 
 __all__ = ["Postgresql"]
 
@@ -75,7 +75,7 @@ class Postgresql:
             connection = psycopg.connect(
                 self.address, autocommit=True, connect_timeout=30, application_name="dpcov ledger"
             )
-            session = Session(connection, "%s")
+            session = Session(connection, "%s", self.name)
             session.run(f"BEGIN {mode}")
             # Whatever the server's settings are: a commit is on its disk when it returns.
             session.run("SET LOCAL synchronous_commit = on")
@@ -99,9 +99,7 @@ class Postgresql:
     def _explain(self, error: Any) -> LedgerError:
         code = getattr(error, "sqlstate", None)
         if code == _NO_TABLE:
-            return LedgerError(
-                f"There is no ledger in {self.name}. A new one is made by: dpcov ledger create."
-            )
+            return LedgerError(f"There is no ledger in {self.name}. {how_created(self.name)}")
         if code == _TABLE_IS_THERE:
             return LedgerError(
                 f"There is a ledger in {self.name} already. A ledger is never replaced."
@@ -112,7 +110,8 @@ class Postgresql:
             )
         return LedgerError(
             f"{self.name} cannot be reached, did not answer in time, or refused the user. Whether "
-            "the last step was committed is not known: look with dpcov ledger show."
+            f"the last step was committed is not known: look with "
+            f"`{command_about('show', self.name)}`."
         )
 
 

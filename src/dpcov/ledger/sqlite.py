@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcov.errors import AlteredLedgerError, LedgerError
-from dpcov.ledger.database import Session
+from dpcov.ledger.database import Session, how_created
 from dpcov.writing import give_free_name, sync_folder
 
 __all__ = ["Sqlite"]
@@ -99,9 +99,7 @@ class Sqlite:
             with Path(self.path).open("rb") as file:
                 begins = file.read(len(_MAGIC))
         except FileNotFoundError:
-            raise LedgerError(
-                f"There is no ledger {self.path}. A new one is made by: dpcov ledger create."
-            ) from None
+            raise LedgerError(f"There is no ledger {self.path}. {how_created(self.path)}") from None
         except OSError as error:
             raise LedgerError(
                 f"{self.path} cannot be read: {error.strerror or 'the system refuses'}."
@@ -129,7 +127,7 @@ class Sqlite:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.execute("PRAGMA fullfsync = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
-            yield Session(connection, "?")
+            yield Session(connection, "?", self.name)
             return
         except sqlite3.OperationalError as error:
             problem = LedgerError(_explain(self.path, str(error)))

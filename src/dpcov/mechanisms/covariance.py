@@ -13,10 +13,8 @@ from dpcov.columns.missing import Missing
 from dpcov.errors import ParameterError
 from dpcov.ledger import Ledger
 from dpcov.mechanisms.dense import DenseOptions, release_dense
-from dpcov.mechanisms.dense_outlook import dense_outlook
+from dpcov.mechanisms.dense_outlook import check_size
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
-from dpcov.mechanisms.learning.budget import check_ranges
-from dpcov.mechanisms.outlook import check_shown
 from dpcov.parameters import check_number
 from dpcov.releases import Release
 from dpcov.releases.saturation import warn_of_saturation
@@ -257,18 +255,8 @@ def release(
 
 def _check_size(options: DenseOptions, fields: Sequence[Field], n_rows: int) -> None:
     """Refuse so few rows that nothing could be seen, or learned, unless that is allowed."""
-    if "small" in options.allow:
-        return
-    n_columns = len(fields) - (options.bound is not None)
-    check_shown(
-        lambda n: dense_outlook(options, n_rows=n, n_columns=n_columns).shown_half,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        promise=options.promise,
-    )
-    if options.row_norm is None:
-        stated = options.stated(fields, n_rows)
-        check_ranges(options.budget(stated, n_rows), stated, n_rows=n_rows)
+    if "small" not in options.allow:
+        check_size(options, fields, n_rows)
 
 
 def _weight_bound(weight: str | None, bound: float | None) -> float | None:

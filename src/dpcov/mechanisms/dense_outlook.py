@@ -7,15 +7,17 @@ that do it, so that a forecast takes the path of the release.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpcov.columns import Column
+from dpcov.columns.fields import Field
 from dpcov.detection import dense_detectable
 from dpcov.errors import InputError
 from dpcov.mechanisms.dense import DenseOptions
-from dpcov.mechanisms.learning.budget import MOMENTS, check_ranges
+from dpcov.mechanisms.learning.budget import MOMENTS, can_learn_ranges
 from dpcov.mechanisms.learning.lengths import (
     clipping_error,
     far_cell_squared_norm,
@@ -23,11 +25,18 @@ from dpcov.mechanisms.learning.lengths import (
     tail_wanted,
 )
 from dpcov.mechanisms.learning.tuning import DEFAULT
-from dpcov.mechanisms.outlook import Outlook, typical_row_norm
+from dpcov.mechanisms.outlook import (
+    ALL_THE_SAME,
+    Outlook,
+    check_shown,
+    enough,
+    typical_row_norm,
+)
+from dpcov.privacy import ApproxDP
 from dpcov.privacy.accounting import event_shares
 from dpcov.releases.learned import Clipping
 
-__all__ = ["budget_shares", "dense_outlook", "learned_squared_norm", "what_is_stated"]
+__all__ = ["budget_shares", "check_size", "dense_outlook", "learned_squared_norm", "what_is_stated"]
 
 # Squared deviations in units of half the distance of the bounds: the median of 20 real tables.
 _WITHIN_BOUNDS = 1 / 8
@@ -168,13 +177,53 @@ def what_is_stated(options: DenseOptions, *, n_rows: int, n_columns: int) -> str
 
 def _how_rough(options: DenseOptions, n_rows: int, n_columns: int) -> str:
     facts = options.stated(options.fields(n_columns), n_rows)
-    try:
-        check_ranges(options.budget(facts, n_rows), facts, n_rows=n_rows)
-    except InputError as refused:
-        return f" It is refused: {refused}"
     if not facts.trusts_narrow or not facts.with_limit_sought.any():
         return ""
     return (
         " So few rows teach limits roughly, and long tails may be cut: state center and scale "
         "where you know them."
     )
+
+
+def check_size(options: DenseOptions, fields: Sequence[Field], n_rows: int) -> None:
+    """Refuse so few rows that no correlation could be seen, or no range learned.
+
+    From public facts alone. What the message advises is not refused.
+    """
+    n_columns = len(fields) - (options.bound is not None)
+
+    def shown_half(n: int, promise: ApproxDP) -> float:
+        if n_columns < 2:  # there are no correlations
+            return 0.0
+        other = replace(options, promise=promise)
+        return dense_outlook(other, n_rows=n, n_columns=n_columns).shown_half
+
+    def can_learn(n: int, promise: ApproxDP) -> bool:
+        if options.row_norm is not None:
+            return True
+        other = replace(options, promise=promise)
+        stated = other.stated(fields, n)
+        return can_learn_ranges(other.budget(stated, n), stated, n_rows=n)
+
+    def is_enough(n: int, promise: ApproxDP) -> bool:
+        return shown_half(n, promise) <= 1 and can_learn(n, promise)
+
+    promise = options.promise
+    check_shown(
+        shown_half, n_rows=n_rows, n_columns=n_columns, promise=promise, is_enough=is_enough
+    )
+    if is_enough(n_rows, promise):
+        return
+    stated = options.stated(fields, n_rows)
+    asked = stated.with_limit_sought & ~stated.is_closed
+    names = [fields[place].name for place in stated.design.numbers[asked].tolist()]
+    found = enough(is_enough, n_rows=n_rows, promise=promise)
+    raise InputError(
+        f"{n_rows:,} rows are too few at epsilon = {promise.epsilon:g} to learn between which "
+        f"bounds cells lie. State both bounds of {_listed(names)}; or use {found}; {ALL_THE_SAME}"
+    )
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpcov.bisection import smallest_count
 from dpcov.detection import pairs_detectable
-from dpcov.errors import InputError
+from dpcov.errors import InputError, ParameterError
 from dpcov.mechanisms.pairs_calibration import (
     PairsCalibration,
     calibrate_pairs,
@@ -21,10 +21,13 @@ from dpcov.mechanisms.pairs_calibration import (
 from dpcov.privacy import ApproxDP, Neighbors
 
 __all__ = [
+    "ALL_THE_SAME",
     "Outlook",
     "best_shares",
+    "check_pairs_shown",
     "check_shown",
     "choose_center",
+    "enough",
     "pairs_outlook",
     "typical_row_norm",
 ]
@@ -32,6 +35,10 @@ __all__ = [
 # On twenty real tables, differences that show correlations of 0.2 or less were no worse.
 _STRONG = 0.2
 _MOST_ROWS = 2**50
+_LARGEST_EPSILON = 64
+
+ALL_THE_SAME = "or release it all the same with allow={'small'}."
+"""The end of a refusal that a caller may override."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +63,78 @@ class Outlook:
 
 
 def check_shown(
-    shown_half: Callable[[int], float], *, n_rows: int, n_columns: int, promise: ApproxDP
+    shown_half: Callable[[int, ApproxDP], float],
+    *,
+    n_rows: int,
+    n_columns: int,
+    promise: ApproxDP,
+    is_enough: Callable[[int, ApproxDP], bool] | None = None,
 ) -> None:
     """Refuse a table in which no correlation could be seen, from public facts alone.
 
-    `shown_half` is the correlation that so many rows show half of the time.
+    `shown_half` is the correlation that so many rows and such a promise show half of the time, and
+    `is_enough` whether they are not refused: by default if that is no more than 1.
     """
-    shown = shown_half(n_rows)
+    shown = shown_half(n_rows, promise)
     if shown <= 1:
         return
-    size = f"be {shown:.2g}" if math.isfinite(shown) else "be above 1"
-    enough = smallest_count(
-        lambda n: shown_half(n) <= 1,
-        start=n_rows,
-        most=_MOST_ROWS,
-        otherwise=f"No number of rows shows a correlation of {n_columns} columns.",
+    size = f"be {shown:.3g}" if math.isfinite(shown) else "be above 1"
+    found = enough(
+        is_enough or (lambda n, other: shown_half(n, other) <= 1), n_rows=n_rows, promise=promise
     )
     raise InputError(
         f"{n_rows:,} rows of {n_columns} columns are too few at epsilon = {promise.epsilon:g}: a "
-        f"correlation would have to {size} to be seen half of the time. Use at least "
-        f"{enough:,} rows, fewer columns or a larger epsilon; or release it all the same with "
-        "allow={'small'}, which is --allow small."
+        f"correlation would have to {size} to be seen half of the time. Use {found}; or fewer "
+        f"columns; {ALL_THE_SAME}"
     )
+
+
+def check_pairs_shown(
+    promise: ApproxDP,
+    *,
+    n_rows: int,
+    n_columns: int,
+    max_pairs: int,
+    center: str,
+    shares: Mapping[str, float] | None = None,
+) -> None:
+    """Refuse a table of which `pairs_outlook` shows no pair."""
+
+    def shown_half(n: int, other: ApproxDP) -> float:
+        return pairs_outlook(
+            other,
+            n_rows=n,
+            n_columns=n_columns,
+            max_pairs=max_pairs,
+            center=center,
+            shares=shares,
+        ).shown_half
+
+    check_shown(shown_half, n_rows=n_rows, n_columns=n_columns, promise=promise)
+
+
+def enough(is_enough: Callable[[int, ApproxDP], bool], *, n_rows: int, promise: ApproxDP) -> str:
+    """Say how many rows, or which epsilon, are enough where too few rows are refused."""
+
+    def is_promised(hundredths: int) -> bool:
+        return is_enough(n_rows, replace(promise, epsilon=hundredths / 100))
+
+    rows = _smallest(lambda n: is_enough(n, promise), start=n_rows, most=_MOST_ROWS)
+    hundredths = _smallest(
+        is_promised, start=math.ceil(100 * promise.epsilon), most=100 * _LARGEST_EPSILON
+    )
+    found = [
+        "" if rows is None else f"at least {rows:,} rows",
+        "" if hundredths is None else f"epsilon of at least {hundredths / 100:g}",
+    ]
+    return "; or ".join(filter(None, found)) or "a larger epsilon"
+
+
+def _smallest(holds: Callable[[int], bool], *, start: int, most: int) -> int | None:
+    try:
+        return smallest_count(holds, start=start, most=most, otherwise="none")
+    except ParameterError:
+        return None
 
 
 def typical_row_norm(n_columns: int) -> float:

@@ -21,7 +21,7 @@ from dpcov.ledger import Ledger
 from dpcov.mechanisms.differences import check_differences, draw_pairing
 from dpcov.mechanisms.door import Facts, Progress, Request, refused_for_free
 from dpcov.mechanisms.options import public_vector
-from dpcov.mechanisms.outlook import check_shown, choose_center, pairs_outlook
+from dpcov.mechanisms.outlook import check_pairs_shown, choose_center
 from dpcov.mechanisms.pairs import release_co_movement
 from dpcov.mechanisms.pairs_calibration import CENTERS, PairsCalibration, calibrate_pairs
 from dpcov.mechanisms.pairs_centers import learn_centers, passes
@@ -346,20 +346,15 @@ def _release(source: RowSource, request: Request, stated: _Stated, engine: Engin
 
 def _check_size(request: Request, stated: _Stated, about: str, n_rows: int, n_columns: int) -> None:
     """Refuse so few rows that no pair could be seen, unless that is allowed."""
-    if "small" in request.allow:
-        return
-
-    def shown_half(n: int) -> float:
-        return pairs_outlook(
+    if "small" not in request.allow:
+        check_pairs_shown(
             request.promise,
-            n_rows=n,
+            n_rows=n_rows,
             n_columns=n_columns,
             max_pairs=stated.max_pairs,
             center=about,
             shares=stated.shares,
-        ).shown_half
-
-    check_shown(shown_half, n_rows=n_rows, n_columns=n_columns, promise=request.promise)
+        )
 
 
 def _listed(value: Any) -> Any:

@@ -13,12 +13,23 @@ from dataclasses import dataclass, field, replace
 from dpcov.bisection import smallest_count
 from dpcov.columns import Columns
 from dpcov.columns.missing import Missing
-from dpcov.errors import ParameterError
+from dpcov.errors import InputError, ParameterError
 from dpcov.mechanisms.dense import DenseOptions
-from dpcov.mechanisms.dense_outlook import budget_shares, dense_outlook, what_is_stated
+from dpcov.mechanisms.dense_outlook import (
+    budget_shares,
+    check_size,
+    dense_outlook,
+    what_is_stated,
+)
 from dpcov.mechanisms.door import Facts
 from dpcov.mechanisms.options import read_columns
-from dpcov.mechanisms.outlook import Outlook, best_shares, choose_center, pairs_outlook
+from dpcov.mechanisms.outlook import (
+    Outlook,
+    best_shares,
+    check_pairs_shown,
+    choose_center,
+    pairs_outlook,
+)
 from dpcov.multiplicity import count_pairs
 from dpcov.notebook import show
 from dpcov.parameters import check_choice, check_count, check_number
@@ -62,7 +73,10 @@ scale 4 %, beyond 0.5 %, radius 4 %, clipping 3 %, moments 48.5 %. Nothing is st
 teach limits roughly, and long tails may be cut: state center and scale where you know them.
     Use dpcov.release_pairs with max_pairs=200, center='learned': a correlation of 0.13 will be \
 shown with probability one half, one of 0.16 with probability 0.9. That is for about Gaussian \
-columns: skewed ones, and those of few values, show less in signs.
+columns: skewed ones, and those of few values, show less in signs. dpcov.release would refuse it: \
+20,000 rows of 1000 columns are too few at epsilon = 1: a correlation would have to be 1.99 to be \
+seen half of the time. Use at least 35,695 rows; or epsilon of at least 1.88; or fewer columns; or \
+release it all the same with allow={'small'}.
     """
 
     n_rows: int
@@ -251,12 +265,14 @@ columns: skewed ones, and those of few values, show less in signs.
     def advice(self) -> str:
         """What to do, in a sentence, and what the forecast of pairs assumes, in another."""
         best = self.outlook(self.recommended)
-        if best.shown_half > 1:
-            who = "people" if self._is_local else "rows"
+        if self._is_local and best.shown_half > 1:
             return (
-                f"No correlation, however strong, will be shown: more {who}, fewer columns or a "
+                "No correlation, however strong, will be shown: more people, fewer columns or a "
                 "larger epsilon are needed."
             )
+        refused = {each.mechanism: self._refusal(each.mechanism) for each in self.outlooks}
+        if refused[best.mechanism]:
+            return refused[best.mechanism]
         how = {
             "dense": "dpcov.release",
             "pairs": f"dpcov.release_pairs with max_pairs={self.max_pairs}, center={self.center!r}",
@@ -268,8 +284,29 @@ columns: skewed ones, and those of few values, show less in signs.
         )
         return (
             f"Use {how}: a correlation of {_two_digits(best.shown_half)} will be shown with "
-            f"probability one half{most}.{self._about_pairs}"
-        )
+            f"probability one half{most}.{self._about_pairs}{' '.join(['', *refused.values()])}"
+        ).rstrip()
+
+    def _refusal(self, mechanism: str) -> str:
+        """Say why a mechanism would refuse such a table, if it would."""
+        if self._options is None:
+            return ""
+        try:
+            if mechanism == "dense":
+                fields = self._options.fields(self.n_columns)
+                check_size(self._options, fields, self.n_rows)
+                return ""
+            check_pairs_shown(
+                self._options.promise,
+                n_rows=self.n_rows,
+                n_columns=self.n_columns,
+                max_pairs=self.max_pairs,
+                center=self.center,
+            )
+        except InputError as refused:
+            how = {"dense": "dpcov.release"}.get(mechanism, "dpcov.release_pairs")
+            return f"{how} would refuse it: {refused}"
+        return ""
 
     @property
     def _about_pairs(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,7 +220,7 @@ def _compare_derived(
         notes.append(
             f"the card states that dpcov {computed.wording} wrote its sentences: those of "
             f"{CARD_FILE}, {' and '.join(TEXT_FILES)} were not compared. Its numbers were. Do not "
-            "rely on these sentences; dpcov card prints them anew"
+            f"rely on these sentences; `dpcov card {shlex.quote(str(folder))}` prints them anew"
         )
     else:
         texts = _compare_texts(folder, checked, stated, computed)

@@ -47,7 +47,7 @@ def test_numbers_of_levels_have_the_noise_of_one_answer():
 def test_what_is_paid_for_cannot_be_changed_later():
     payment = Payment(multiplier=3.0)
     noise = payment.noise(low=0, high=1, columns=1, n_rows=10)
-    quantile = Quantile.beyond(np.array([0.25]), 4)
+    quantile = Quantile(3, 4)
     for value, name in ((payment, "multiplier"), (noise, "scale"), (quantile, "parts")):
         with pytest.raises(FrozenInstanceError):
             setattr(value, name, 1)

@@ -307,3 +307,15 @@ def test_an_average_weight_is_a_share_of_its_bound_and_never_nothing(weight, mea
             noisy, "add_noise", lambda sums, scale, _, more=more: sums + np.int64(more * scale)
         )
         assert learning._learn_weights(counts, plain, budget, Tuning(), stream).mean == cut
+
+
+@pytest.mark.parametrize("step", ["scale", "mean"])
+def test_no_scale_is_smaller_than_what_can_be_told_from_none(step):
+    """A few cells far out: noise of as many rows hides how much they vary."""
+    few = np.where(np.arange(N_ROWS) < 30, 1000.0, 0.0)
+    found = spread_of(few, paying(**{step: 100.0}), about=0.0)
+    mean, noise = 30 / N_ROWS, 100 / N_ROWS
+    # Two noise sd of the variance, of the mean square itself or of the mean beside it.
+    least = 2 * (noise if step == "scale" else 2 * mean * 2 * noise)
+    assert found.scale[0] >= 0.95 * math.sqrt(max(least, 0.3**2)) * 1000
+    assert found.unseen[0] or step == "mean"

@@ -7,23 +7,23 @@ row is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpcov.errors import InputError, ParameterError
+from dpcov.errors import ParameterError
 from dpcov.mechanisms.budget import check_shares
 from dpcov.mechanisms.learning.mismatch import clear_margin
 from dpcov.mechanisms.learning.quantiles import Payment
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS, tail_margin
-from dpcov.privacy import ApproxDP, Gaussian, gaussian_epsilon, gaussian_scale
+from dpcov.mechanisms.learning.tuning import DEFAULT, MOST_HALVINGS, MOST_STEPS, answer_margin
+from dpcov.privacy import ApproxDP, Gaussian, gaussian_scale
 from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS
 
 __all__ = [
     "COUNTED_FIRST",
     "MOMENTS",
     "LearningBudget",
-    "check_ranges",
+    "can_learn_ranges",
     "default_shares",
     "split_budget",
     "steps_needed",
@@ -82,39 +82,18 @@ def _range_tail(noise: float, stated: Stated, *, n_rows: int) -> float:
     """Return the share of the rows in the tail of a range, for a noise multiplier of that step."""
     n_columns = int(stated.with_limit_sought.sum())
     sd = noise * math.sqrt(n_columns * (DEFAULT.range_steps + 1))
-    return tail_margin(n_columns, DEFAULT) * sd / n_rows
+    return answer_margin(n_columns, DEFAULT) * sd / n_rows
 
 
-def check_ranges(budget: LearningBudget, stated: Stated, *, n_rows: int) -> None:
-    """Refuse, before a row is read, where noise would hide too many cells for a range.
+def can_learn_ranges(budget: LearningBudget, stated: Stated, *, n_rows: int) -> bool:
+    """Return whether noise hides few enough cells for ranges, from public facts alone.
 
     A range with a bound on both sides cannot go wrong by much.
     """
-    open_columns = stated.with_limit_sought & ~stated.is_closed
-    if not open_columns.any():
-        return
+    if not (stated.with_limit_sought & ~stated.is_closed).any():
+        return True
     noise = budget.multipliers["range"] * budget.rows_per_unit
-    most = DEFAULT.range_tails[1]
-    excess = _range_tail(noise, stated, n_rows=n_rows) / most
-    if excess <= 1:
-        return
-    design = stated.design
-    names = [design.fields[place].name for place in design.numbers[open_columns].tolist()]
-    delta = budget.promise.delta
-    whole = gaussian_scale(epsilon=budget.promise.epsilon, delta=delta)
-    enough = gaussian_epsilon(scale=whole / excess, delta=delta, sensitivity=1.0)
-    raise InputError(
-        f"{n_rows:,} rows are too few to learn between which bounds the cells of "
-        f"{len(names)} columns lie, at epsilon = {budget.promise.epsilon:g}. State both bounds of "
-        f"{_listed(names)}; or use at least {math.ceil(n_rows * excess):,} rows, or epsilon of at "
-        f"least {math.ceil(100 * enough) / 100:g}; or release it all the same with "
-        "allow={'small'}, which is --allow small."
-    )
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+    return _range_tail(noise, stated, n_rows=n_rows) <= DEFAULT.range_tails[1]
 
 
 def steps_needed(stated: Stated) -> list[str]:

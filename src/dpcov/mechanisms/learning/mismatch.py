@@ -1,8 +1,8 @@
 """Columns that do not fit what is stated of them: the question that comes before all others.
 
 Dates that are read as numbers, or levels in another spelling, leave a column nearly empty. The
-noisy counts of cells and of levels come before all but weights, and are cheap: a release stops after
-them, and the rest of the budget is not spent.
+noisy counts of cells and of levels come before all but weights, and are cheap: a release stops
+after them, and the rest of the budget is not spent.
 """
 
 from __future__ import annotations

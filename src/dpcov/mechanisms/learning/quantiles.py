@@ -48,17 +48,12 @@ class Payment:
         return Noise.paying(self.multiplier, squared, largest=n_rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Quantile:
-    """The share `below` / `parts` of the cells that are not missing, of all columns or of each."""
+    """The share `below` / `parts` of the cells that are not missing, of each column."""
 
-    below: int | Integers
+    below: int
     parts: int
-
-    @classmethod
-    def beyond(cls, tail: Array, parts: int) -> Quantile:
-        """Return the quantiles that leave at least these shares beyond them."""
-        return cls(((1 - tail) * parts).astype(np.int64), parts)
 
 
 def count_noise(payment: Payment, columns: int, n_rows: int, steps: int) -> float:
@@ -72,10 +67,9 @@ class Questions:
     Notes
     -----
     Claim P23. With the quantile a/d, every answer is d · #{cells in the window} − a · #{cells}
-    with noise: a cell adds d − a, −a, or 0 if it is missing. That of `are_between` is
-    d · #{cells between two windows}, to which a cell adds d or 0. Both are d apart, whatever a is,
-    so P22 says how far one person moves the k numbers. The noise is for `steps` answers, together
-    one Gaussian step; there are no more.
+    with noise; `are_between` counts cells between two windows, d each. A cell adds d − a, −a, or 0
+    if it is missing: d apart, whatever a is, so P22 says how far one person moves the k numbers.
+    The noise is for `steps` answers, together one Gaussian step; there are no more.
     """
 
     def __init__(
@@ -125,10 +119,15 @@ class Questions:
         self._left -= 1
         return self._noise.on(exact, self._stream)
 
-    def bisect(self, low: Array, high: Array, *, steps: int) -> tuple[Array, Array]:
-        """Return the ends between which the quantile is seen, after some steps."""
+    def bisect(
+        self, low: Array, high: Array, *, steps: int, spare: Array | float = 0.0
+    ) -> tuple[Array, Array]:
+        """Return the ends between which the quantile is seen, after some steps.
+
+        It may lack so many `spare` parts.
+        """
         for _ in range(steps):
             middle = (low + high) / 2
-            short = self.surplus(middle) < 0
+            short = self.surplus(middle) < -spare
             low, high = np.where(short, middle, low), np.where(short, high, middle)
         return low, high

@@ -24,7 +24,7 @@ from dpcov.mechanisms.learning.quantiles import (
     count_noise,
 )
 from dpcov.mechanisms.learning.stated import Stated
-from dpcov.mechanisms.learning.tuning import Tuning, check_margin, tail_margin
+from dpcov.mechanisms.learning.tuning import Tuning, answer_margin
 from dpcov.sensitive.sums.cell_counts import CellCounts
 from dpcov.sensitive.sums.field_counts import WEIGHT_STEPS, FieldCounts
 
@@ -65,36 +65,40 @@ class Setting:
     tuning: Tuning
     stream: RandomStream
 
-    def ask_of_tails(
+    def find_octaves(
         self,
         window: Window,
         columns: Integers,
         payment: Payment,
         *,
+        low: Array,
+        high: Array,
         steps: int,
         least: float,
         in_noise: float,
-    ) -> tuple[Questions, Array]:
-        """Return questions about quantiles beyond which enough cells stand out of the noise.
+    ) -> tuple[Array, Array, Mask]:
+        """Seek the octaves whose windows hold all cells but a tail that stands out of the noise.
 
-        And the shares of cells that these leave beyond. A column with gaps has fewer cells, and
-        so a larger share is left.
+        Return them, the shares of the cells that their tails may have, and whether cells are seen
+        near them, which one more answer says. A column with gaps has fewer cells, and so a larger
+        share.
         """
-        there = self.there[columns]
-        sd = count_noise(payment, len(columns), self.counts.n_rows, steps)
-        clear = in_noise * sd / (self.counts.n_rows * there)
-        tail: Array = np.minimum(self.tuning.most_tail, np.maximum(least, clear))
-        quantile = Quantile.beyond(tail, self.tuning.quantile_parts)
+        tuning, sd = self.tuning, count_noise(payment, len(columns), self.counts.n_rows, steps + 1)
+        there = self.counts.n_rows * self.there[columns]
+        tail = np.minimum(tuning.most_tail, np.maximum(least, in_noise * sd / there))
         questions = Questions(
             self.counts,
             window,
-            quantile=quantile,
+            quantile=Quantile(1, 1),
             columns=columns,
-            steps=steps,
+            steps=steps + 1,
             payment=payment,
             stream=self.stream,
         )
-        return questions, np.asarray(1 - quantile.below / quantile.parts)
+        _, octave = questions.bisect(low, high, steps=steps, spare=tail * there)
+        near, far = octave - tuning.shell_octaves, octave + 1
+        seen = questions.are_between(near, far, answer_margin(len(columns), tuning))
+        return octave, tail, seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,18 +127,16 @@ def find_ranges(setting: Setting, payment: Payment) -> Ranges:
         size = np.exp2(octave)
         return ruler.index(origin - size, columns), ruler.index(origin + size, columns)
 
-    questions, tail = setting.ask_of_tails(
+    octave, tail, seen = setting.find_octaves(
         window,
         columns,
         payment,
-        steps=tuning.range_steps + 1,
+        low=top - np.where(closed, tuning.closed_octaves, OCTAVES),
+        high=top,
+        steps=tuning.range_steps,
         least=tuning.range_tail,
-        in_noise=tail_margin(len(columns), tuning),
+        in_noise=answer_margin(len(columns), tuning),
     )
-    lowest = top - np.where(closed, tuning.closed_octaves, OCTAVES)
-    _, octave = questions.bisect(lowest, top, steps=tuning.range_steps)
-    near, far = octave - tuning.shell_octaves, octave + 1
-    seen = questions.are_between(near, far, check_margin(len(columns), tuning))
     # Where gaps leave too few cells for a tail that noise cannot hide, nothing was found.
     seen &= tail < tuning.most_tail
     unknown = np.where(closed, np.exp2(top), tuning.range_guess)
@@ -219,18 +221,16 @@ def find_limits(
         size = near + most * np.exp2(octave)
         return ruler.index(about - size, columns), ruler.index(about + size, columns)
 
-    questions, tail = setting.ask_of_tails(
+    octave, tail, seen = setting.find_octaves(
         window,
         columns,
         payment,
-        steps=tuning.limit_steps + 1,
+        low=np.full(len(columns), -float(tuning.limit_octaves)),
+        high=np.zeros(len(columns)),
+        steps=tuning.limit_steps,
         least=tuning.limit_tail,
         in_noise=tuning.limit_noise,
     )
-    lowest = np.full(len(columns), -float(tuning.limit_octaves))
-    _, octave = questions.bisect(lowest, np.zeros(len(columns)), steps=tuning.limit_steps)
-    inside, outside = octave - tuning.shell_octaves, octave + 1
-    seen = questions.are_between(inside, outside, check_margin(len(columns), tuning))
     seen &= ~kept[columns]
     distance = near + most * np.exp2(octave) * room_beyond(tail)
     limit = far.copy()

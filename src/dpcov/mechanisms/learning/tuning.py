@@ -17,7 +17,7 @@ from dpcov.releases.learned import (
     RADIUS_TAIL,
 )
 
-__all__ = ["DEFAULT", "MOST_HALVINGS", "MOST_STEPS", "Tuning"]
+__all__ = ["DEFAULT", "MOST_HALVINGS", "MOST_STEPS", "Tuning", "answer_margin"]
 
 MOST_STEPS = 1 << 12
 """No cell stands for a larger number; the check of the budget counts on it."""
@@ -34,9 +34,9 @@ class Tuning:
     asks whether there is anything to seek."""
     range_tail: float = 0.02
     """The share of cells that may lie beyond a range, before it is doubled."""
-    wrong_answer: float = 1e-3
-    """… or so much of the noise that one answer beyond all cells of a column, of those about all
-    columns, is wrong with this probability."""
+    wrong: float = 1e-6
+    """… or so much of the noise that, with no larger probability for a release, an answer misses a
+    whole tail, or takes one of twice its size for none, or sees cells where there are none."""
     range_shares: tuple[float, float] = (0.04, 0.25)
     """The least and the most of the budget that ranges have …"""
     range_tails: tuple[float, float] = (0.2, 0.4)
@@ -88,14 +88,8 @@ class Tuning:
     shell_octaves: float = 4.0
     """A range or a limit that was found is used if cells are seen near it: no more than so many
     octaves below, and one beyond."""
-    wrong_check: float = 1e-6
-    """Of all ranges and limits near which there is no cell, one is used with no larger
-    probability."""
     most_tail: float = MOST_TAIL
     """No more cells than this are left beyond a range or a limit, however large the noise is."""
-    quantile_parts: int = 1024
-    """Quantiles are whole multiples of one over this."""
-
     cell_steps: int = 1024
     """Cells within their limits are rounded to this many steps on each side of the center."""
     square_steps: int = 4096
@@ -132,23 +126,27 @@ class Tuning:
     """… and so many octaves to each side of what a typical row has."""
 
     def __post_init__(self) -> None:
-        numbers = (self.quantile_parts, self.cell_steps, self.square_steps)
+        numbers = (self.cell_steps, self.square_steps)
         halvings = (self.range_steps, self.center_steps, self.limit_steps, self.radius_steps)
         if max(numbers) > MOST_STEPS or max(halvings) > MOST_HALVINGS:
             raise ParameterError("The budget is checked for smaller numbers and fewer steps.")
 
 
-def tail_margin(n_columns: int, tuning: Tuning) -> float:
-    """Return how many noise sd of a count the tail of a range has.
+def answer_margin(n_columns: int, tuning: Tuning) -> float:
+    """Return beyond how many sd of noise an answer about a range counts.
 
-    Beyond all cells of a column an answer is wrong if the noise exceeds the tail.
+    Notes
+    -----
+    Each of k columns has the answers of its range, and one for its range and one for its limit
+    that check them. By Bonferroni no noise among all of these is farther to the side where it does
+    harm, but with probability `wrong`.
+
+    Examples
+    --------
+    >>> [round(answer_margin(n_columns, DEFAULT), 2) for n_columns in (1, 100)]
+    [5.2, 6.0]
     """
-    return -NormalDist().inv_cdf(tuning.wrong_answer / (n_columns * tuning.range_steps))
-
-
-def check_margin(n_columns: int, tuning: Tuning) -> float:
-    """Return how many noise sd of a count are cells that are seen near a range, or a limit."""
-    return -NormalDist().inv_cdf(tuning.wrong_check / (2 * n_columns))
+    return -NormalDist().inv_cdf(tuning.wrong / (n_columns * (tuning.range_steps + 2)))
 
 
 DEFAULT = Tuning()
