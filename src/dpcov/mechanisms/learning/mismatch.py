@@ -64,7 +64,7 @@ def check_fit(
     error = MismatchError(
         f"{' '.join(found)} State text, unit or levels as these columns are written, or leave them "
         "out. If one is meant to be like this, state mostly_empty = true. To release the table "
-        "as it is, use allow={'mismatch'}, which is --allow mismatch."
+        "as it is, use allow={'mismatch'}."
     )
     error.columns = (*empty, *others)
     raise error
@@ -77,7 +77,7 @@ def _check_complete_rows(stated: Stated, share: Noisy, tuning: Tuning) -> None:
             "Nearly no row is complete: in nearly all of them the cell of some column is missing, "
             "or is not as stated. Leave out the columns with most gaps, or use missing='pairwise', "
             "which names columns that do not fit. To release the table as it is, use "
-            "allow={'mismatch'}, which is --allow mismatch."
+            "allow={'mismatch'}."
         )
 
 
