@@ -42,6 +42,8 @@ def nothing_is_left_changed():
 
 
 @pytest.fixture(autouse=True)
-def processes_have_a_limit_of_time(monkeypatch):
+def processes_have_a_limit_of_time():
     """Fail a test whose process hangs, and let the others run."""
-    limit(monkeypatch)
+    with pytest.MonkeyPatch.context() as patch:
+        limit(patch)
+        yield

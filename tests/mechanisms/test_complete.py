@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 import dpcov
 from dpcov.columns.fields import Field
 from dpcov.errors import InputError, MismatchError, ParameterError
+from dpcov.publication import verify_folder, write_folder
 from dpcov.publication.card import make_card
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.complete import CompleteSource, only_complete
@@ -154,6 +155,17 @@ def test_a_card_says_that_only_complete_rows_count(tmp_path):
     assert "how many rows are complete" in " ".join(card["learned"]["in_words"])
     release.save(tmp_path / "release.npz")
     assert dpcov.Release.load(tmp_path / "release.npz") == release
+
+
+@pytest.mark.parametrize("missing", ["pairwise", "complete", "center"])
+def test_a_folder_is_written_and_verified_whatever_becomes_of_missing_cells(missing, tmp_path):
+    table = survey().assign(sex=np.where(np.arange(N) % 7, "f", "m"))
+    facts = {"x": {}, "y": {}, "sex": {"levels": ["f", "m"]}}
+    release = dpcov.release(table, columns=facts, **ONE | {"missing": missing})
+    write_folder(release, release.estimate(), tmp_path / "folder", name="Survey")
+    assert verify_folder(tmp_path / "folder").holds
+    told = release.regress("x", on=["y"]).summary()
+    assert ("complete ones count" in told) == (missing == "complete")
 
 
 def test_pieces_of_a_table_have_the_same_complete_rows():

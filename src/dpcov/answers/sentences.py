@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dpcov.digits import name_some, percent, with_share_error
+from dpcov.digits import name_some, percent, with_error, with_share_error
 from dpcov.releases import AnyRelease, Release
 from dpcov.releases.tails import withheld_names
 
@@ -29,6 +29,12 @@ def _pairwise(release: AnyRelease, columns: Sequence[str]) -> str:
     """Return that not all rows have all cells, and which column has fewest, if any lacks some."""
     if not isinstance(release, Release):
         return ""
+    weights = release.weights
+    if release.provenance.missing == "complete" and weights is not None:
+        if weights.bound != 1:  # rows have weights of their own, too
+            return ", complete ones alone"
+        rows, off = (part * release.n_rows for part in (weights.mean, weights.error))
+        return f", of which the {with_error(rows, off)} complete ones count"
     design, found = release.design, release.observed
     fields = design.field_of[[design.names.index(name) for name in columns]]
     least = int(fields[np.argmin(found.share.diagonal()[fields])])

@@ -36,6 +36,7 @@ _CENTER = {
 }
 _MISSING = {
     "pairwise": "each pair by the rows in which both are there",
+    "complete": "complete rows alone are used",
     "refuse": "refused",
     "center": "read as the center",
 }

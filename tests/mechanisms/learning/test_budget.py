@@ -41,7 +41,7 @@ def facts(**some):
     st.floats(0.05, 10),
     st.floats(1e-12, 1e-3),
     st.fixed_dictionaries(
-        {}, optional={step: st.floats(1e-5, 0.1) for step in default_shares(0.04)}
+        {}, optional={step: st.floats(1e-5, 0.1) for step in default_shares(0.04, 0.01)}
     ),
 )
 def test_all_steps_together_pay_for_the_promise_and_hardly_less(epsilon, delta, shares):
@@ -125,7 +125,7 @@ def test_impossible_shares_are_refused(shares, message):
 @pytest.mark.claim("P23")
 def test_shares_of_all_steps_are_never_more_than_the_whole():
     steps = ["range", "center", "limit", "radius", MOMENTS]
-    defaults = default_shares(0.04)
+    defaults = default_shares(0.04, 0.01)
     tried = np.random.default_rng(0).uniform(1e-3, 0.2, size=(500, 4)).tolist()
     for own in tried:
         shares = dict(zip(steps, own, strict=False))
@@ -136,7 +136,7 @@ def test_shares_of_all_steps_are_never_more_than_the_whole():
 
 @pytest.mark.parametrize("others", [0.9, math.nextafter(0.9, 1)])
 def test_shares_that_leave_as_much_as_they_must_are_taken(others):
-    steps, defaults = ["radius", MOMENTS], default_shares(0.04)
+    steps, defaults = ["radius", MOMENTS], default_shares(0.04, 0.01)
     assert _weights(steps, defaults, {"radius": others})[MOMENTS] == pytest.approx(0.1)
     with pytest.raises(ParameterError, match=r"leave 0\.1 of the budget.*must leave 0\.1\."):
         _weights(steps, defaults, {"radius": others + 1e-9})
