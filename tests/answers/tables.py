@@ -43,7 +43,7 @@ def survey_with_rare():
     """Return the release of a survey with a column that is lost in noise."""
     frame = survey_frame()
     frame["rare"] = (np.random.default_rng(0).random(len(frame)) < 2e-4).astype(float)
-    return dpcov.release(frame, **PROMISE, seed=1)
+    return dpcov.release(frame, **PROMISE, seed=1, columns=public_levels(frame))
 
 
 def number_rows(n_rows=20_000, n_columns=5, seed=0):

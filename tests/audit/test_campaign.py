@@ -9,7 +9,7 @@ import pytest
 from dpcov import audit
 from dpcov.audit.controls import controls
 from dpcov.errors import ParameterError
-from dpcov.mechanisms import dense
+from dpcov.mechanisms.learning import budget
 from dpcov.privacy import gaussian_scale
 from steady_noise import remembered
 
@@ -91,7 +91,7 @@ def test_every_pair_has_a_control(name):
 
 
 def test_a_bug_of_the_library_itself_breaks_a_claim(monkeypatch):
-    monkeypatch.setattr(dense, "gaussian_scale", lambda **facts: gaussian_scale(**facts) / 2)
+    monkeypatch.setattr(budget, "gaussian_scale", lambda **facts: gaussian_scale(**facts) / 2)
     result = audit.run(runs=200, only=["stated-add-remove"], confidence=CONFIDENCE)
     assert not result.holds
     assert result.verdict == "broken"

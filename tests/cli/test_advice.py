@@ -115,12 +115,8 @@ def test_a_ledger_that_is_not_there_is_made_at_the_place_that_was_given():
     assert dpcov.Ledger("our budget.db").lines()
 
 
-def test_a_ledger_of_another_version_is_migrated_where_it_is(monkeypatch):
-    facts = {"population": "P", "owner": "O", "epsilon": 1.0, "delta": 1e-6}
-    dpcov.Ledger.create("our budget.db", **facts)
-    monkeypatch.setattr("dpcov.ledger.schema.VERSION", 99)
-    said = invoke(["ledger", "show", "our budget.db"]).stderr
-    assert "`dpcov ledger migrate 'our budget.db'`" in said
+def test_a_ledger_is_named_as_a_shell_takes_it():
+    assert command_about("show", "our budget.db") == "dpcov ledger show 'our budget.db'"
     assert command_about("show", "postgresql://local/p") == "dpcov ledger show postgresql:///p"
     assert how_created("b.db").startswith("`dpcov ledger create b.db --population")
 

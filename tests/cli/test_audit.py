@@ -6,7 +6,7 @@ import pytest
 
 from cli.runner import invoke
 from dpcov.audit import findings
-from dpcov.mechanisms import dense
+from dpcov.mechanisms.learning import budget
 from dpcov.privacy import gaussian_scale
 
 QUICK = ["audit", "--only", "local-gaussian", "--confidence", 0.99999, "--runs"]
@@ -61,7 +61,7 @@ def test_an_audit_that_misses_a_planted_bug_says_so():
 
 
 def test_a_broken_claim_is_said_loudly(monkeypatch):
-    monkeypatch.setattr(dense, "gaussian_scale", lambda **facts: gaussian_scale(**facts) / 2)
+    monkeypatch.setattr(budget, "gaussian_scale", lambda **facts: gaussian_scale(**facts) / 2)
     facts = ["--runs", 200, "--confidence", 0.99999]
     result = invoke(["audit", "--only", "stated-add-remove", *facts])
     assert result.exit_code == 1

@@ -219,6 +219,7 @@ def test_what_must_happen_before_noise_happens_once_and_before_the_first_words()
     happened = []
     stream = RandomStream.from_os(before=lambda: happened.append(stream.is_drawn))
     assert happened == []
+    stream.begin("moments")
     stream.words(1)
     stream.words(1)
     assert happened == [False]
@@ -230,6 +231,7 @@ def test_no_words_are_returned_while_what_must_happen_before_fails():
         raise OSError("the ledger cannot be written")
 
     stream = RandomStream.from_os(before=fail)
+    stream.begin("moments")
     for _ in range(2):
         with pytest.raises(OSError, match="ledger"):
             stream.words(1)

@@ -52,7 +52,8 @@ def test_a_release_is_reserved_then_drawn_then_recorded(ledger):
 @pytest.mark.claim("P41")
 @pytest.mark.parametrize("row_norm", [4.0, None])
 def test_a_release_of_moments_reserves_the_events_that_it_has(ledger, row_norm):
-    made = dpcov.release(ROWS, epsilon=1.0, delta=1e-6, row_norm=row_norm, ledger=ledger)
+    options = {"row_norm": row_norm, "allow": {"small"}}
+    made = dpcov.release(ROWS, epsilon=1.0, delta=1e-6, **options, ledger=ledger)
     with ledger.reading() as pages:
         assert pages.book.reservations[3].events == made.events
 
@@ -85,7 +86,7 @@ def test_every_word_is_drawn_after_the_line_that_says_so(ledger, monkeypatch):
         return words(self, keystream, count)
 
     monkeypatch.setattr(RandomStream, "_read", watched)
-    dpcov.release(ROWS, epsilon=1.0, delta=1e-6, ledger=ledger)
+    dpcov.release(ROWS, epsilon=1.0, delta=1e-6, ledger=ledger, allow={"small"})
     assert seen
     assert all(lines[2:] == ["reservation", "drawing"] for lines in seen)
 
@@ -157,7 +158,7 @@ def test_seven_releases_at_one_fit_into_three_and_an_eighth_does_not(ledger):
     "spend",
     [
         lambda ledger: dpcov.release(ROWS, **ONE, ledger=ledger),
-        lambda ledger: dpcov.release(ROWS, epsilon=1.0, delta=1e-6, ledger=ledger),
+        lambda ledger: dpcov.release(ROWS, epsilon=1.0, delta=1e-6, ledger=ledger, allow={"small"}),
         lambda ledger: dpcov.release_pairs(
             ROWS, epsilon=1.0, delta=1e-6, max_pairs=1, ledger=ledger
         ),

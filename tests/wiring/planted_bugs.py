@@ -7,6 +7,8 @@ combination that `test_wiring` audits, too.
 from wiring.choices import CORE, SIDES
 
 DENSE = "mechanisms.dense:"
+LISTED = "_with_events(made, lesson.events)"
+LENGTHENED = f"return lengthen({LISTED}, lesson.learned)"
 LEARNING = "mechanisms.learning."
 SENSITIVITY = "privacy.sensitivity:squared_moment_sensitivity"
 PLAIN = {name: values[0] for name, values in (CORE | SIDES).items()} | {"row_norm": 1.0}
@@ -62,8 +64,8 @@ BUGS = {
     "moments with all of the budget after learning": (
         DENSE + "_release_learned",
         "budget.event(MOMENTS)",
-        "Gaussian(MOMENTS, gaussian_scale(epsilon=options.promise.epsilon, "
-        "delta=options.promise.delta))",
+        "Gaussian(MOMENTS, __import__('dpcov').privacy.gaussian_scale("
+        "epsilon=options.promise.epsilon, delta=options.promise.delta))",
         LEARNED,
     ),
     "all steps with the whole budget": (
@@ -74,8 +76,8 @@ BUGS = {
     ),
     "a stated row norm with more than the whole budget": (
         DENSE + "release_dense",
-        "Gaussian(MOMENTS, multiplier)",
-        "Gaussian(MOMENTS, multiplier * 0.99)",
+        "        budget.event(MOMENTS),\n",
+        "        replace(budget.event(MOMENTS), multiplier=0.99 * budget.multipliers[MOMENTS]),\n",
         {},
     ),
     "noise of moments for half the norm that rows are clipped to": (
@@ -106,31 +108,31 @@ BUGS = {
     ),
     "a factor from exact sums": (
         DENSE + "_release_learned",
-        "return lengthen(made, lesson.learned)",
+        LENGTHENED,
         "rows = lesson.reading.read(next(iter(source.blocks(9999))))\n"
         "    exact = float((rows[80:99, 0] ** 2).sum())\n"
         "    factor = 1.5 if exact > 20 else 1.25\n"
-        "    return replace(lengthen(made, lesson.learned), factor=factor)",
+        f"    return replace({LENGTHENED[7:]}, factor=factor)",
         LEARNED,
     ),
     "an error of the factor from the longest row": (
         DENSE + "_release_learned",
-        "return lengthen(made, lesson.learned)",
+        LENGTHENED,
         "longest = float(abs(next(iter(source.blocks(999)))[80:99, 0]).max())\n"
         "    error = 0.1 if longest > 1e3 else 0.2\n"
-        "    return replace(lengthen(made, lesson.learned), factor_error=error)",
+        f"    return replace({LENGTHENED[7:]}, factor_error=error)",
         LEARNED,
     ),
     "a release that does not list what was learned": (
         DENSE + "_release_learned",
-        "events = (*lesson.events, *made.events)",
-        "events = made.events",
+        LISTED,
+        "_with_events(made, ())",
         LEARNED,
     ),
     "a release that lists all steps of learning but one": (
         DENSE + "_release_learned",
-        "(*lesson.events, *made.events)",
-        "(*lesson.events[:-1], *made.events)",
+        LISTED,
+        "_with_events(made, lesson.events[:-1])",
         LEARNED,
     ),
     "indicators of gaps that are not clipped": (
@@ -168,14 +170,14 @@ BUGS = {
     ),
     "a release that does not list the count of cells": (
         DENSE + "_release_learned",
-        "(*lesson.events, *made.events)",
-        "(*lesson.events[1:], *made.events)",
+        LISTED,
+        "_with_events(made, lesson.events[1:])",
         GAPS,
     ),
     "a release that lists learning alone": (
-        DENSE + "_release_learned",
-        "(*lesson.events, *made.events)",
-        "lesson.events",
+        DENSE + "_with_events",
+        "(*before, *made.events)",
+        "before or made.events",
         LEARNED,
     ),
     "rows that are learned from again": (
@@ -187,7 +189,7 @@ BUGS = {
     ),
     "moments without a mean": (
         DENSE + "DenseOptions.calibrate",
-        "with_mean=self.weight_bound is None",
+        "with_mean=self.bound is None",
         "with_mean=False",
         {},
     ),
@@ -540,8 +542,8 @@ RARE_BUGS = {
     ),
     "a factor from the rows where noisy variances are negative": (
         DENSE + "_release_learned",
-        "return lengthen(made, lesson.learned)",
-        "longer = lengthen(made, lesson.learned)\n"
+        LENGTHENED,
+        f"longer = {LENGTHENED[7:]}\n"
         "    if made.matrix.trace() < 0:\n"
         "        first = next(iter(source.blocks(999)))[90, 0]\n"
         "        longer = replace(longer, factor=1 + float(first > 1e3))\n"

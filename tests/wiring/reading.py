@@ -93,13 +93,18 @@ def _dense(options, n_rows, size):
     return [*learned, Expected("moments", "moments", columns, moments, nearly)]
 
 
+def _counted(options, size):
+    """Return how many columns have their cells counted first: all, unless gaps are refused."""
+    return 0 if options["missing"] == "refuse" else size
+
+
 def _gaps(options, size):
     return size if options["missing"] == "pairwise" else 0
 
 
 # Documented shares, and how many answers a step has.
 SHARES = {
-    "observed": 0.01, "center": 0.06, "limit": 0.06, "mean": 0.02, "scale": 0.04,
+    "center": 0.06, "limit": 0.06, "mean": 0.02, "scale": 0.04,
     "beyond": 0.005, "radius": 0.04, "clipping": 0.03,
 }  # fmt: skip
 ANSWERS = {"range": 9, "center": 14, "limit": 7, "radius": 7}
@@ -108,8 +113,14 @@ CELL_STEPS, SQUARE_STEPS = 1024, 4096
 
 def _learned(options, n_rows, size):
     """P22 to P26: the steps that have something to learn; a cell stands for −low to high."""
+    counted = _counted(options, size)
+    # As much as lets an empty column be clearly below a tenth of the rows.
+    clear = stats.norm.isf(1e-6 / counted) if counted else 0.0
+    noise = _multiplier(1.0) * _people(options) * math.sqrt(counted)
+    observed = min(0.04, max(0.01, (clear * noise / n_rows / 0.06) ** 2))
     if options["row_norm"] is not None:
-        return []
+        first = _summed("observed", counted, 0, 1, observed, options, n_rows)
+        return [first] if counted else []
     centers, scales = _unknown(options, size)
     limits = (centers | scales) - _answers(options, n_rows, size)
     # Of all answers, and one more for each limit, one is wrong once in a million releases.
@@ -117,14 +128,15 @@ def _learned(options, n_rows, size):
     whole = _multiplier(1.0) * _people(options) * math.sqrt(len(limits) * ANSWERS["range"])
     # As much as lets the tail of a range be a fifth of the rows, up to a quarter of the budget.
     needed = (margin * whole / n_rows / 0.2) ** 2
-    shares = SHARES | {"range": min(0.25, max(0.04, needed))} | (options["shares"] or {})
+    shares = SHARES | {"range": min(0.25, max(0.04, needed)), "observed": observed}
+    shares |= options["shares"] or {}
 
     quantiles = {
         "range": (len(limits), 1, 1),
         "center": (len(centers), 1, 2),
         "limit": (len(limits), 1, 1),
     }
-    asked = {"observed": (_gaps(options, size), 0, 1)}
+    asked = {"observed": (counted, 0, 1)}
     asked |= {step: (k, a, d - a) for step, (k, a, d) in quantiles.items()}
     asked |= {
         "mean": (len(centers), CELL_STEPS, CELL_STEPS),

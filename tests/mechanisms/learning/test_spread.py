@@ -213,11 +213,11 @@ def test_limits_within_both_bounds_count_as_stated():
     assert 200 < facts.reading.upper < 1000
 
 
-def test_a_search_within_narrow_bounds_ends_at_the_cells_that_are_seen():
+def test_a_scale_within_narrow_bounds_is_that_of_the_cells_and_the_bounds_are_limits():
     rows = 4.9 + np.column_stack([np.arange(2000) % 201]) / 1000
     facts = learned_columns(rows, Field("a"), bounds=(0.0, 10.0))
     assert facts.reading.scale == pytest.approx(rows.std(), rel=0.1)
-    assert 5.1 < facts.reading.upper < 5.5
+    assert (facts.reading.lower, facts.reading.upper) == (0.0, 10.0)
 
 
 def test_nothing_is_beyond_the_limits_of_a_category_for_certain():
