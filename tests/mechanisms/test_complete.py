@@ -103,6 +103,17 @@ def test_complete_rows_that_show_nothing_are_refused_after_their_count(monkeypat
     dpcov.release(table, **ONE, allow={"mismatch", "small"})
 
 
+def test_nothing_is_learned_beside_a_stated_norm():
+    with pytest.raises(ParameterError) as refusal:
+        dpcov.release(survey(), **ONE, row_norm=4.0)
+    assert refusal.value.budget_spent == "nothing"
+
+
+def test_pairs_have_no_complete_rows():
+    with pytest.raises(ParameterError):
+        dpcov.release_pairs(survey(), max_pairs=2, **ONE)
+
+
 @pytest.mark.parametrize("share", [-1.0, 0.0])
 def test_a_noisy_count_of_no_rows_is_refused_like_any_that_is_too_small(share, monkeypatch):
     answer = Noisy(np.array([share]), 0.0)
@@ -123,17 +134,6 @@ def test_no_cell_makes_a_warning(kind):
         rows.view(bits)[0, 1] = np.array(np.inf, kind).view(bits) + 1  # a signalling NaN
     made = only_complete(rows, (Field("a"), Field("b"), Field("c")))
     assert made[1].tolist() == [1.0, 1.0, 1.0, 1.0]
-
-
-def test_nothing_is_learned_beside_a_stated_norm():
-    with pytest.raises(ParameterError) as refusal:
-        dpcov.release(survey(), **ONE, row_norm=4.0)
-    assert refusal.value.budget_spent == "nothing"
-
-
-def test_pairs_have_no_complete_rows():
-    with pytest.raises(ParameterError):
-        dpcov.release_pairs(survey(), max_pairs=2, **ONE)
 
 
 @pytest.mark.claim("P7")
