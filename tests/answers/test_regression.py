@@ -163,8 +163,8 @@ def test_what_noise_seems_to_explain_is_taken_out(monkeypatch):
 
 
 def test_an_outcome_whose_variance_is_noise_has_no_r_squared():
-    rows = np.random.default_rng(0).normal(size=(2_000, 3))
-    rows[:, 2] = np.random.default_rng(1).random(2_000) < 0.002
+    rows = np.random.default_rng(0).normal(size=(10_000, 3))
+    rows[:, 2] = np.random.default_rng(1).random(10_000) < 0.0005
     release = dpcov.release(rows, epsilon=0.3, delta=1e-6, seed=0)
     fit = release.regress("x2", on=["x0", "x1"])
     assert np.isnan(fit.r_squared)
@@ -229,7 +229,9 @@ def test_what_cannot_be_fitted_is_refused(options, message):
 
 def test_it_works_from_reports_of_devices_and_weighted_rows():
     frame = survey_frame(3_000).assign(w=np.tile([1.0, 2.0, 3.0], 1_000))
-    release = dpcov.release(frame, epsilon=3, delta=1e-6, seed=0, weight="w", weight_bound=3.0)
+    facts = {**public_levels(frame.drop(columns="w"))}
+    options = {"weight": "w", "weight_bound": 3.0, "columns": facts}
+    release = dpcov.release(frame, epsilon=3, delta=1e-6, seed=0, **options)
     fit = release.regress("income", on=["age", "school"])
     assert abs(fit.coefficients[1] - 30) < 4 * fit.standard_errors[1] < 12
 

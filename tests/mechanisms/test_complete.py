@@ -13,6 +13,7 @@ import dpcov
 from dpcov.columns.fields import Field
 from dpcov.errors import InputError, MismatchError, ParameterError
 from dpcov.publication import verify_folder, write_folder
+from dpcov.mechanisms.learning.noisy import Noisy
 from dpcov.publication.card import make_card
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.complete import CompleteSource, only_complete
@@ -112,6 +113,28 @@ def test_nothing_is_learned_beside_a_stated_norm():
 def test_pairs_have_no_complete_rows():
     with pytest.raises(ParameterError):
         dpcov.release_pairs(survey(), max_pairs=2, **ONE)
+
+
+@pytest.mark.parametrize("share", [-1.0, 0.0])
+def test_a_noisy_count_of_no_rows_is_refused_like_any_that_is_too_small(share, monkeypatch):
+    answer = Noisy(np.array([share]), 0.0)
+    monkeypatch.setattr("dpcov.mechanisms.learning.learn.find_observed", lambda *_: answer)
+    with pytest.raises(InputError) as stop:
+        dpcov.release(survey(n=3000), **ONE, allow={"mismatch"})
+    assert stop.value.budget_spent.startswith("weights, observed (")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble])
+def test_no_cell_makes_a_warning(kind):
+    rows = np.ones((2, 3), kind)
+    if kind is np.longdouble:
+        rows[0, 1] = np.finfo(kind).max
+    else:
+        bits = {np.float16: np.uint16, np.float32: np.uint32}[kind]
+        rows.view(bits)[0, 1] = np.array(np.inf, kind).view(bits) + 1  # a signalling NaN
+    made = only_complete(rows, (Field("a"), Field("b"), Field("c")))
+    assert made[1].tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
 @pytest.mark.claim("P7")

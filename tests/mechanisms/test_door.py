@@ -194,9 +194,8 @@ def test_an_epsilon_above_three_is_warned_of(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LargeEpsilonWarning)
         make(ROWS, epsilon=3, delta=1e-9, allow={"small"})
-        make(
-            ROWS, epsilon=4, delta=1e-9, seed=1, allow={"small"}
-        )  # a simulation promises nothing anyway
+        # A simulation promises nothing anyway.
+        make(ROWS, epsilon=4, delta=1e-9, allow={"small"}, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +246,7 @@ def test_impossible_parameters_spend_nothing(name, value, spent):
     [
         ({"delta": 1.0}, "delta must lie in"),
         ({"neighbors": "swap"}, "neighbors must be one of 'replace', 'add-remove'"),
-        ({"missing": "drop"}, "missing must be one of 'pairwise', 'complete', 'refuse', 'center'"),
+        ({"missing": "drop"}, "missing must be one of 'pairwise', 'complete', 'refuse'"),
         ({"seed": -1}, "seed must"),
         ({"seed": -(10**5000)}, "seed must"),
         ({"epsilon": 10**400}, "epsilon must"),

@@ -113,6 +113,7 @@ def keywords(options):
     known = inspect.signature(function(options)).parameters
     passed = {name: value for name, value in options.items() if name in known} | ALWAYS
     passed.pop("table")
+    passed["allow"] = options.get("allow", ())
     several = options["rows_per_unit"] is not None
     if options["columns"] == "names":
         stream = options["table"] == "stream"

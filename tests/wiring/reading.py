@@ -94,7 +94,12 @@ def _dense(options, n_rows, size):
 
 
 def _counted(options, size):
-    """Return how many columns have their cells counted first: all, unless gaps are refused."""
+    """Return how many columns have their cells counted first: all, unless gaps are refused.
+
+    Whoever goes on whatever the counts say has them only where they are used otherwise.
+    """
+    if "mismatch" in options.get("allow", ()):
+        return _gaps(options, size) if options["row_norm"] is None else 0
     return 0 if options["missing"] == "refuse" else size
 
 
@@ -197,6 +202,8 @@ def _attained(step, options):
     radius lets a row have a far cell, so that few rows of far cells are three radii long, and
     none within narrow bounds is longer.
     """
+    if step == "observed" and (options["missing"] == "center" or options["row_norm"] is not None):
+        return 0.7  # few candidates lack cells where gaps are not the point
     if options["columns"] == BOUNDED:
         return 0.0 if step in ("beyond", "clipping") else 0.7
     if _bounds(options):

@@ -90,11 +90,11 @@ def _release():
 def test_nothing_is_decided_by_exact_counts(sealed, monkeypatch):
     plain = FieldCounts.observed
 
-    def observed(self):
+    def observed(self, places):
         with pytest.MonkeyPatch.context() as opened:
             opened.setattr(FieldCounts, "levels", property(lambda held: np.asarray(held._levels)))
             opened.setattr(CellCounts, "observed", _plain_observed)
-            return plain(self).view(Exact)
+            return plain(self, places).view(Exact)
 
     monkeypatch.setattr(FieldCounts, "observed", observed)
 

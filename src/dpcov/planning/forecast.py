@@ -66,16 +66,16 @@ class Forecast:
     >>> print(dpcov.plan(n=20_000, p=1000, epsilon=1.0, delta=1e-6, max_pairs=200))
     20000 rows × 1000 columns, (1, 1e-06)-differential privacy, replace-one neighbors
     mechanism   noise   shown 1 in 2   shown 9 in 10
-    dense       0.373           none            none
+    dense       0.385           none            none
     pairs      0.0212           0.13           0.158
-    Shares of the budget of dense: observed 1 %, range 25 %, center 6 %, limit 6 %, mean 2 %, \
-scale 4 %, beyond 0.5 %, radius 4 %, clipping 3 %, moments 48.5 %. Nothing is stated. So few rows \
+    Shares of the budget of dense: observed 4 %, range 25 %, center 6 %, limit 6 %, mean 2 %, \
+scale 4 %, beyond 0.5 %, radius 4 %, clipping 3 %, moments 45.5 %. Nothing is stated. So few rows \
 teach limits roughly, and long tails may be cut: state center and scale where you know them.
     Use dpcov.release_pairs with max_pairs=200, center='learned': a correlation of 0.13 will be \
 shown with probability one half, one of 0.16 with probability 0.9. That is for about Gaussian \
 columns: skewed ones, and those of few values, show less in signs. dpcov.release would refuse it: \
-20,000 rows of 1000 columns are too few at epsilon = 1: a correlation would have to be 1.99 to be \
-seen half of the time. Use at least 35,695 rows; or epsilon of at least 1.88; or fewer columns; or \
+20,000 rows of 1000 columns are too few at epsilon = 1: a correlation would have to be 2.05 to be \
+seen half of the time. Use at least 36,447 rows; or epsilon of at least 1.92; or fewer columns; or \
 release it all the same with allow={'small'}.
     """
 

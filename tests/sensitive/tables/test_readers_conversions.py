@@ -1,6 +1,8 @@
 """What readers convert before anybody compares keys: one person never counts as two."""
 
 import datetime
+import gzip
+from pathlib import Path
 
 import dask
 import dask.array as da
@@ -265,6 +267,10 @@ def test_chunks_of_the_declared_type_are_read():
     assert people_in(chunks_of(np.float64, np.float64), "x0") == 2
 
 
+def zipped(path, content):
+    path.write_bytes(gzip.compress(content))
+
+
 MARKED = {
     "behind a blank line": b"\n\xef\xbb\xbf7,1\n7,2\n8,1\n",
     "twice": b"\xef\xbb\xbf\xef\xbb\xbf7,1\n7,2\n8,1\n",
@@ -279,15 +285,39 @@ def test_a_byte_order_mark_makes_nobody_a_second_person(kind, tmp_path):
     path.write_bytes(MARKED[kind])
     with pytest.raises(InputError, match="byte order mark"):
         people_in(path, header=False, columns=["who", "a"])
-    path.write_bytes(b"who,a\n" + MARKED[kind])
+    for before in (b"who,a\n", b"who,a\n\n", b"\xef\xbb\xbfwho,a\r\n"):
+        path.write_bytes(before + MARKED[kind])
+        with pytest.raises(InputError, match="byte order mark"):
+            people_in(path)
+    path.write_bytes(b"who,a\n\xef\xbb\xbf7,1\n7,2\n8,1\n")
     with pytest.raises(InputError, match="byte order mark"):
         people_in(path)
 
 
-def test_a_byte_order_mark_at_the_top_of_a_file_is_no_part_of_a_cell(tmp_path):
-    path = tmp_path / "survey.csv"
-    path.write_bytes(b"\xef\xbb\xbf7,1\n7,2\n8,1\n")
+@pytest.mark.parametrize("written", [Path.write_bytes, zipped])
+def test_a_byte_order_mark_at_the_top_of_a_file_is_no_part_of_a_cell(written, tmp_path):
+    path = tmp_path / ("survey.csv.gz" if written is zipped else "survey.csv")
+    written(path, b"\xef\xbb\xbf7,1\n7,2\n8,1\n")
     assert people_in(path, header=False, columns=["who", "a"]) == 2
+    written(path, b"\xef\xbb\xbfwho,a\n7,1\n7,2\n8,1\n")
+    assert people_in(path) == 2
+
+
+@pytest.mark.claim("P8")
+@pytest.mark.parametrize("written", [Path.write_bytes, zipped])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize(
+    "cell", [b"\xef\xbb\xbf7", b"\xef\xbc\x97", b"\xef\xbc\x887", b"\xef", b"\xef\xbb", b"\xff"]
+)
+def test_a_cell_is_read_alike_in_the_first_row_and_in_any_other(written, end, cell, tmp_path):
+    path = tmp_path / ("survey.csv.gz" if written is zipped else "survey.csv")
+    rows = [cell + b",1", b"8,2", b"9,3"]
+    for turn in range(3):
+        turned = rows[-turn:] + rows[:-turn]
+        written(path, end.join([b"a,b", *turned, b""]))
+        read = np.concatenate(list(open_table(path).blocks(10)))
+        expected = [[np.nan, 1.0], [8.0, 2.0], [9.0, 3.0]]
+        np.testing.assert_array_equal(read, np.roll(expected, turn, axis=0))
 
 
 def test_a_file_without_rows_may_have_keys_of_another_type(tmp_path):

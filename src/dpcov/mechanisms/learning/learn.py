@@ -246,7 +246,7 @@ def learn_columns(
     there, numbers = np.ones(len(design.fields)), None
     if stated.complete_rows:
         likely = min(1.0, max(0.0, float(cells.values[0] + _LIKELY * cells.sd)))
-        accept(int(likely * counts.n_rows))
+        accept(max(1, int(likely * counts.n_rows)))
         there[:] = observed_shares(cells, tuning)[0]
     else:
         there[stated.places_counted] = observed_shares(cells, tuning)

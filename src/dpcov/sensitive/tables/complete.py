@@ -86,7 +86,8 @@ def only_complete(
     n_cells = block.shape[1] - (weight_bound is not None)
     rows = np.empty((len(block), n_cells + 1))
     cells = rows[:, :n_cells]
-    np.copyto(cells, block[:, :n_cells], casting="unsafe")
+    with np.errstate(all="ignore"):  # a warning would be about the data
+        np.copyto(cells, block[:, :n_cells], casting="unsafe")
     complete = np.isfinite(cells).all(axis=1)
     for place, field in enumerate(fields[:n_cells]):
         if field.levels is not None:

@@ -100,7 +100,6 @@ class CsvSource(ArrowBatchSource):
 
         if compute.any(compute.is_in(column, import_pyarrow().array(MARKS).cast("binary"))).as_py():
             raise refuse_missing_unit(name)
-        # Arrow takes it off the first line alone, and not if a blank line stands before it.
         if compute.any(compute.starts_with(column, pattern=BOM)).as_py():
             raise InputError(
                 f"Unit column {name!r} of {self._path.name} has a cell that begins with a byte "
@@ -242,20 +241,28 @@ def _parse(
 
 
 def _after(path: Path, start: int) -> Any:
-    """Return a file that is open where its rows begin, or None if there are none."""
+    """Return a file that is open where its rows begin, or None if there are none.
+
+    It begins with the line break before them: of the first line Arrow takes a byte order mark
+    off, and would read a cell there that it reads nowhere else.
+    """
     pyarrow = import_pyarrow()
     file = pyarrow.OSFile(str(path))
+    before = max(0, start - 1)
     if not is_compressed(path):
         if file.size() <= start:
             return None
-        file.seek(start)
+        file.seek(before)
         return file
     stream = pyarrow.CompressedInputStream(file, "gzip")
-    if len(stream.read(start)) < start:
+    if len(stream.read(before)) < before:
         return None
-    # Arrow refuses a stream without a byte, as it does a file.
-    first = stream.read(1)
-    return pyarrow.PythonFile(_Rejoined(first, stream), mode="r") if first else None
+    # Arrow refuses a stream without a byte, as it does a file, and one that begins with half a
+    # byte order mark, or with a mark and no more.
+    first = stream.read(start - before + len(BOM) + 1)
+    if len(first) <= start - before:
+        return None
+    return pyarrow.PythonFile(_Rejoined(first, stream), mode="r")
 
 
 class _Rejoined:
