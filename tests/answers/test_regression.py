@@ -7,6 +7,7 @@ import pytest
 
 import dpcov
 from answers.tables import PROMISE, number_rows, survey, survey_frame, survey_with_rare
+from designs import public_levels
 from dpcov.answers.error_sources import ErrorSources
 from dpcov.answers.fit import Quality
 from dpcov.digits import with_share_error

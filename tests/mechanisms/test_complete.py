@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as hnp
 import dpcov
 from dpcov.columns.fields import Field
 from dpcov.errors import InputError, MismatchError, ParameterError
-from dpcov.publication import verify_folder, write_folder
 from dpcov.mechanisms.learning.noisy import Noisy
+from dpcov.publication import verify_folder, write_folder
 from dpcov.publication.card import make_card
 from dpcov.sensitive.tables import open_table
 from dpcov.sensitive.tables.complete import CompleteSource, only_complete
