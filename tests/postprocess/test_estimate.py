@@ -109,7 +109,7 @@ def test_edges_are_a_table_of_the_surest_pairs(estimate, truth):
     frame = edges.to_frame()
     assert list(frame.columns) == [
         *("first", "second", "value", "standard_error", "q_value", "correlation"),
-        *("released", "low", "high", "told", "with_level", "limited"),
+        *("released", "low", "high", "told", "with_level", "limited", "gaps"),
     ]
     assert repr(edges).startswith(f"{len(edges)} edges: released correlations")
     assert "more" in repr(edges)

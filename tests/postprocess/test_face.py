@@ -129,7 +129,7 @@ def test_pairs_have_the_correlations_of_the_estimate(make):
     frame = pairs.to_frame()
     assert list(frame.columns) == [
         *("first", "second", "correlation", "released", "standard_error"),
-        *("low", "high", "q_value", "told", "with_level", "limited"),
+        *("low", "high", "q_value", "told", "with_level", "limited", "gaps"),
     ]
     assert frame["second"].tolist() == [estimate.columns[place] for place in pairs.second]
 

@@ -267,7 +267,8 @@ def test_the_terminal_shows_the_surest_related_pairs_of_the_table(folder):
             continue
         (interval,) = interval
         assert agrees(correlation.removesuffix(" †"), row["released"])
-        assert correlation.endswith("†") == (row.get("limited") == "TRUE")
+        assert ("†" in correlation) == (row.get("limited") == "TRUE")
+        assert ("‡" in correlation) == (row.get("gaps") == "TRUE")
         assert all(map(agrees, interval.split(" to "), (row["low"], row["high"])))
 
 
@@ -450,8 +451,9 @@ def test_every_association_on_the_page_has_the_numbers_of_the_table(survey):
     assert survey.card["related"]["associations"]["n_pairs"] == len(rows) == 11
     for (_, _, shown, _), row in zip(lines, rows, strict=True):
         if row["told"] == "TRUE":
-            measure, value, low, _, high = shown.split()
+            measure, value, *marks, low, _, high = shown.split()
             assert measure == row["measure"]
+            assert (marks == ["‡"]) == (row["gaps"] == "TRUE")
             pairs = zip((value, low, high), ("value", "low", "high"), strict=True)
             assert all(agrees(text, row[name]) or "e-" in text for text, name in pairs)
 

@@ -145,7 +145,7 @@ def test_correlations_of_columns_with_cut_tails_are_marked_and_make_no_headline(
     write_folder(made, estimate, tmp_path / "out")
     card = make_card(made, estimate, fdr=0.1)
     words = " ".join(card["related"]["in_words"])
-    assert "columns without a mean left out" in words
+    assert "marked ones left out" in words
     assert (
         not {line[end] for line in card["related"]["strongest"] for end in ("first", "second")}
         & hidden
@@ -177,7 +177,7 @@ def test_associations_and_means_of_groups_are_marked_and_make_no_headline(table)
     strongest = card["related"]["associations"]["strongest"]
     assert "amount" not in {line["first"] for line in strongest}
     words = " ".join(card["related"]["associations"]["in_words"])
-    assert "The strongest associations, columns without a mean left out" in words
+    assert "The strongest associations, marked ones left out" in words
     edges = estimate.edges(0.1)
     marked = [edge for edge in edges if edge.limited]
     assert marked

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcov.answers.components import Components
-from dpcov.answers.sentences import limited_cells, whom
+from dpcov.answers.sentences import caveats, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some
 
@@ -92,7 +92,7 @@ def sentences(found: Components, confidence: float) -> list[str]:
         )
     if found.rotation == "promax":
         said.append(f"Rotated components are correlated: {_correlations(found)}.")
-    return said + limited_cells(found.block.release, found.columns)
+    return said + caveats(found.block.release, found.columns)
 
 
 def _above(found: Components) -> str:

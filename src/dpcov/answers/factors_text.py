@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcov.answers.factors import Factors
-from dpcov.answers.sentences import limited_cells, whom
+from dpcov.answers.sentences import caveats, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, probability_text, with_error
 
@@ -71,7 +71,7 @@ def sentences(found: Factors, confidence: float) -> list[str]:
             f"Only {stand} above what noise and sampling give to unrelated columns: factors "
             "beyond that may be noise."
         )
-    return said + limited_cells(found.block.release, found.columns)
+    return said + caveats(found.block.release, found.columns)
 
 
 def _fit(found: Factors) -> list[str]:

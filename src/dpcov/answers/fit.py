@@ -19,6 +19,7 @@ from dpcov.answers.terms import Terms
 from dpcov.extras import load_pandas
 from dpcov.notebook import show
 from dpcov.postprocess.inference import interval_width
+from dpcov.postprocess.suppression import marks_of
 from dpcov.releases import AnyRelease
 
 if TYPE_CHECKING:
@@ -195,8 +196,16 @@ class Fit(ReadOnly):
                 result = result + slope * cells_of(self.release, frame, name)
         return np.atleast_1d(result)
 
+    @property
+    def _rests_on_gaps(self) -> bool:
+        """Whether gaps of one of these columns go with another of them."""
+        return bool(marks_of(self.release).touched([self.outcome, *self.predictors]).any())
+
     def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
-        """Return the coefficients as a pandas data frame, one line for each of `names`."""
+        """Return the coefficients as a pandas data frame, one line for each of `names`.
+
+        `gaps` says whether the gaps of one of the columns go with another of them: see `Pairs`.
+        """
         low, high = self.interval(confidence)
         frame: pd.DataFrame = load_pandas().DataFrame(
             {
@@ -208,6 +217,7 @@ class Fit(ReadOnly):
                 "high": high,
                 "standardized": np.append(np.nan, self.standardized),
                 "told": self.told,
+                "gaps": self._rests_on_gaps,
             },
             index=list(self.names),
         )

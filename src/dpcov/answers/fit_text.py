@@ -6,7 +6,7 @@ Owns these texts. Terminal, notebook and files show the same.
 from __future__ import annotations
 
 from dpcov.answers.fit import Fit
-from dpcov.answers.sentences import compared_levels, limited_cells, whom
+from dpcov.answers.sentences import caveats, compared_levels, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, percent, probability_text, with_error
 from dpcov.releases import PairsRelease
@@ -72,7 +72,7 @@ def sentences(fit: Fit, confidence: float) -> list[str]:
         )
     if isinstance(fit.release, PairsRelease):
         said += _of_pairs(fit.release)
-    return said + limited_cells(fit.release, columns)
+    return said + caveats(fit.release, columns)
 
 
 def _of_pairs(release: PairsRelease) -> list[str]:

@@ -20,6 +20,7 @@ from dpcov.notebook import show
 from dpcov.parameters import check_number
 from dpcov.postprocess.listing import Listing
 from dpcov.postprocess.pairs_table import TOO_NOISY
+from dpcov.postprocess.suppression import marks_of
 from dpcov.releases import AnyRelease
 
 if TYPE_CHECKING:
@@ -164,8 +165,14 @@ class PartialCorrelations(ReadOnly):
         return Listing(lines, PartialCorrelation._fields)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all pairs as a pandas data frame."""
-        names = np.array(self.columns, dtype=object)
+        """Return all pairs as a pandas data frame.
+
+        `gaps` says whether gaps of one of both go with one of the columns, or theirs with it.
+        """
+        names, touched = (
+            np.array(self.columns, object),
+            marks_of(self.release).touched(self.columns),
+        )
         frame: pd.DataFrame = load_pandas().DataFrame(
             {
                 "first": names[self.first],
@@ -177,6 +184,7 @@ class PartialCorrelations(ReadOnly):
                 "p_value": self.p_values,
                 "q_value": self.q_values,
                 "told": self.told,
+                "gaps": touched[self.first] | touched[self.second],
             }
         )
         return frame

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpcov.answers.partials import PartialCorrelation, PartialCorrelations
-from dpcov.answers.sentences import compared_levels, limited_cells, whom
+from dpcov.answers.sentences import caveats, compared_levels, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import correlation_text, interval_text, name_some, percent, probability_text
 from dpcov.postprocess.pairs_table import TOO_NOISY
@@ -71,7 +71,7 @@ def sentences(found: PartialCorrelations, fdr: float) -> list[str]:
     said += compared_levels(found.terms.references)
     if isinstance(found.release, PairsRelease):
         said.append("Correlations come from the signs of cells, as for Gaussian rows.")
-    return said + limited_cells(found.release, found.columns)
+    return said + caveats(found.release, found.columns)
 
 
 def _wide(found: PartialCorrelations) -> int:

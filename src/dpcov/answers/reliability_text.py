@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from dpcov.answers.reliability import Reliability
-from dpcov.answers.sentences import limited_cells, whom
+from dpcov.answers.sentences import caveats, whom
 from dpcov.answers.text_table import align
 from dpcov.digits import in_digits_of, name_some, percent
 
@@ -79,7 +79,7 @@ def sentences(found: Reliability, confidence: float) -> list[str]:
             "not to be relied on."
         )
     said.append(of)
-    return said + limited_cells(found.block.release, found.columns)
+    return said + caveats(found.block.release, found.columns)
 
 
 def _coefficient(name: str, value: float, ends: tuple[float, float], confidence: float) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpcov.digits import name_some, percent, with_error, with_share_error
+from dpcov.postprocess.suppression import marks_of
 from dpcov.releases import AnyRelease, Release
-from dpcov.releases.tails import withheld_names
 
-__all__ = ["compared_levels", "limited_cells", "whom"]
+__all__ = ["caveats", "compared_levels", "whom"]
 
 
 def whom(release: AnyRelease, columns: Sequence[str], about: str, confidence: float) -> str:
@@ -48,19 +48,11 @@ def _pairwise(release: AnyRelease, columns: Sequence[str]) -> str:
     )
 
 
-def limited_cells(release: AnyRelease, columns: Sequence[str]) -> list[str]:
-    """Return that cells were limited, if they were, and of which columns clearly many may be."""
-    if not isinstance(release, Release) or release.limits is None:
-        return []
+def caveats(release: AnyRelease, columns: Sequence[str]) -> list[str]:
+    """Return that cells were limited, if they were, and what is marked of these columns."""
+    limited = isinstance(release, Release) and release.limits is not None
     said = ["Cells beyond the published limits count as if they were at the limit."]
-    hidden = withheld_names(release)
-    cut = [repr(name) for name in columns if name in hidden]
-    if cut:
-        said.append(
-            f"More than 1 % of the cells of {name_some(cut)} lie beyond, or may lie beyond limits "
-            "that are guessed: what holds for the whole cells may be far from this."
-        )
-    return said
+    return said * limited + marks_of(release).sentences(columns)
 
 
 def compared_levels(references: Mapping[str, str]) -> list[str]:

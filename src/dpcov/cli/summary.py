@@ -6,7 +6,7 @@ both are public, and other views show the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcov.cli.terminal import printable
-from dpcov.publication.category_views import association_rows
+from dpcov.publication.category_views import AssociationRow, association_rows
 from dpcov.publication.columns import category_rows, column_rows, has_gaps, headings, n_numbers
-from dpcov.publication.findings import pair_rows
+from dpcov.publication.findings import PairRow, pair_rows
 from dpcov.publication.series import Table as Published
-from dpcov.releases.tails import MARKED
+from dpcov.releases.tails import explain_marks
 
 __all__ = [
     "associations_table",
@@ -189,7 +189,7 @@ def _associations(card: Mapping[str, Any], tables: Mapping[str, Published]) -> l
 def associations_table(associations: Published) -> Table:
     """Return the surest related pairs with a category as a table."""
     rows = association_rows(associations, _SHOWN, related_only=True)
-    table = _listing(MARKED if any(row.limited for row in rows) else None)
+    table = _listing("\n".join(_marks(rows)) or None)
     for heading in ("column", "category"):
         table.add_column(heading, **_NAME)
     for heading in ("association", "95 % interval", "q-value"):
@@ -201,11 +201,15 @@ def associations_table(associations: Published) -> Table:
     return table
 
 
+def _marks(rows: Sequence[PairRow] | Sequence[AssociationRow]) -> list[str]:
+    limited, gaps = any(row.limited for row in rows), any(row.gaps for row in rows)
+    return explain_marks(limited=limited, gaps=gaps)
+
+
 def pairs_table(pairs: Published) -> Table:
     """Return the surest related pairs as a table: correlation, interval, estimate, q-value."""
     rows = pair_rows(pairs, _SHOWN, related_only=True)
-    marked = [MARKED] if any(row.limited for row in rows) else []
-    table = _listing("\n".join([_TWO_DECISIONS, *marked]))
+    table = _listing("\n".join([_TWO_DECISIONS, *_marks(rows)]))
     for heading in ("column", "column"):
         table.add_column(heading, **_NAME)
     for heading in ("correlation", "95 % interval", "estimate", "q-value"):

@@ -18,7 +18,7 @@ from dpcov.plot.look import (
     shown_name,
 )
 from dpcov.postprocess import AnyEstimate, Pairs
-from dpcov.releases.tails import MARK, with_mark
+from dpcov.releases.tails import GAPS_MARK, MARK, with_mark
 
 __all__ = ["draw_forest", "intervals", "name_rows"]
 
@@ -88,11 +88,14 @@ def intervals(
                 f"{shown_name(estimate.columns[pairs.first[place]], 20)} – "
                 f"{shown_name(estimate.columns[pairs.second[place]], 20)}",
                 bool(pairs.limited[place]),
+                bool(pairs.gaps[place]),
             )
             for place in strongest
         ],
     )
     marked = f"\n{MARK} correlation of limited cells" if pairs.limited[strongest].any() else ""
+    if pairs.gaps[strongest].any():
+        marked += f"\n{GAPS_MARK} gaps of one column go with the other"
     ax.set_xlabel(f"correlation with {100 * confidence:g} % interval{marked}")
     ax.set_title(_title(len(strongest), int(pairs.told.sum()), len(pairs)))
     return ax

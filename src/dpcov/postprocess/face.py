@@ -27,9 +27,9 @@ from dpcov.postprocess.correlations import Released
 from dpcov.postprocess.inference import Edges, Listed
 from dpcov.postprocess.pairs_table import Pair, Pairs
 from dpcov.postprocess.psd import components
+from dpcov.postprocess.suppression import marks_of
 from dpcov.postprocess.synthetic import draw_table
 from dpcov.releases import AnyRelease
-from dpcov.releases.tails import withheld
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -282,7 +282,7 @@ class CovarianceEstimate(ABC):
     def _pairs_at(self, first: Places, second: Places, q_value: Array, confidence: float) -> Pairs:
         released = self._released_at(first, second, confidence)
         unit = self.deviations[first] * self.deviations[second]
-        limited = list(withheld(self.release))
+        marks = marks_of(self.release)
         return Pairs(
             columns=self.columns,
             first=first,
@@ -295,7 +295,8 @@ class CovarianceEstimate(ABC):
             q_value=q_value,
             told=released.told,
             with_level=self._is_level[first] | self._is_level[second],
-            limited=np.isin(first, limited) | np.isin(second, limited),
+            limited=marks.limited_pairs(first, second),
+            gaps=marks.dependent_pairs(first, second),
             confidence=confidence,
         )
 
@@ -313,7 +314,10 @@ class CovarianceEstimate(ABC):
             )
         one = {
             name: getattr(pairs, name)[place[0]].item()
-            for name in ("correlation", "released", "standard_error", "q_value", "told", "limited")
+            for name in (
+                *("correlation", "released", "standard_error", "q_value"),
+                *("told", "limited", "gaps"),
+            )
         }
         covariance = self.entries_at(np.array([first]), np.array([second]))[0]
         return Pair(

@@ -1,6 +1,6 @@
 """Gaps that are not at random: which of them go with other columns, and with their gaps.
 
-Owns the tests, and their list at a false discovery rate.
+Owns the tests, their list at a false discovery rate, and which pairs of columns are surely such.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpcov.multiplicity import q_values
+from dpcov.multiplicity import q_values, two_sided_cutoff
 from dpcov.parameters import check_number
 from dpcov.postprocess.association import sizes_of
 from dpcov.postprocess.gap_findings import CORRELATION, CRAMER, DIFFERENCE, GapFinding
@@ -26,12 +26,14 @@ from dpcov.releases import Release
 from dpcov.releases.tails import withheld_names
 from dpcov.releases.working import WorkingMoments
 
-__all__ = ["columns_with_gaps", "find_gaps"]
+__all__ = ["columns_with_gaps", "find_dependent", "find_gaps"]
 
 _SEEN = 4.0
 """Gaps are looked at if their share is so many noise sd above none."""
 _SEEN_BESIDE = 3.0
 """… and so are those among the rows in which another cell is there."""
+_LIKELY, _FALSE_ALARMS = 2.0, 0.1
+"""A pair is said to depend at so many sd, and of all pairs by noise alone so many on average."""
 
 Array = npt.NDArray[np.float64]
 Tested = Iterator[tuple[float, GapFinding]]
@@ -57,6 +59,23 @@ def find_gaps(
     order = np.argsort(-sizes, kind="stable").tolist()
     listed = [tested[i][1]._replace(q_value=float(surest[i])) for i in order if surest[i] <= fdr]
     return Listing(tuple(listed), GapFinding._fields)
+
+
+def find_dependent(release: Release) -> list[tuple[int, int]]:
+    """Return pairs of columns, by place: if cells of the first are missing goes with the other.
+
+    As many sd are asked for as let noise and sampling name a tenth of a pair on average, in all.
+    """
+    moments = JointMoments.of(release)
+    if moments is None or release.working is None:
+        return []
+    gaps = _Gaps.of(moments, release.working)
+    tested = [*gaps.with_numbers(1.0, True), *gaps.with_categories(0.95, True)]
+    if not tested:
+        return []
+    least = max(_LIKELY, two_sided_cutoff(min(_FALSE_ALARMS / len(tested), 1.0)))
+    place = {field.name: place for place, field in enumerate(moments.design.fields)}
+    return [(place[found.gaps_of], place[found.column]) for size, found in tested if size > least]
 
 
 def columns_with_gaps(release: Release) -> tuple[int, ...]:

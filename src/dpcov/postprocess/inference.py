@@ -22,7 +22,7 @@ from dpcov.notebook import show
 from dpcov.parameters import check_number
 from dpcov.postprocess.noise_model import NoiseModel, row_blocks
 from dpcov.postprocess.pairs_table import TOO_NOISY, Pairs
-from dpcov.releases.tails import MARKED, with_mark
+from dpcov.releases.tails import explain_marks, with_mark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,7 @@ class Edge(NamedTuple):
     told: bool
     with_level: bool
     limited: bool
+    gaps: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +148,7 @@ class Edges:
             pairs.told,
             pairs.with_level,
             pairs.limited,
+            pairs.gaps,
         )
         return map(
             Edge._make,
@@ -175,14 +177,14 @@ class Edges:
         ]
         if len(self) > _SHOWN:
             lines.append(f"  … and {len(self) - _SHOWN:,} more")
-        if any(edge.limited and edge.told for edge in self):
-            lines.append(MARKED)
+        told = self.pairs.chosen(self.pairs.told)
+        lines += explain_marks(limited=bool(told.limited.any()), gaps=bool(told.gaps.any()))
         return "\n".join(lines)
 
     def cells(self) -> Iterator[tuple[str, ...]]:
         """Yield the rows of the list as text, as `HEADING` names them."""
         for edge in self:
-            released = with_mark(f"{edge.released:+.3f}", edge.limited)
+            released = with_mark(f"{edge.released:+.3f}", edge.limited, edge.gaps)
             told = (released, f"{edge.low:+.3f} to {edge.high:+.3f}")
             yield (
                 edge.first,
@@ -205,7 +207,7 @@ def _in_words(edge: Edge) -> str:
     if not edge.told:
         sign = "positive" if edge.value > 0 else "negative"
         return f"{sign}, how strong is {TOO_NOISY}"
-    released = with_mark(f"{edge.released:+.3f}", edge.limited)
+    released = with_mark(f"{edge.released:+.3f}", edge.limited, edge.gaps)
     return f"{released}, {edge.low:+.3f} to {edge.high:+.3f}"
 
 

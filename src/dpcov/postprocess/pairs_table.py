@@ -24,6 +24,7 @@ __all__ = ["TOO_NOISY", "Pair", "Pairs"]
 TOO_NOISY = "too noisy to tell"
 """What is said of a correlation where the noise forbids an answer."""
 _LIMITED = "limited, and more than 1 % of those of one column lie or may lie beyond"
+_GAPS = "those of one column go with the other: the interval may miss what complete rows say"
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -61,6 +62,10 @@ class Pairs:
         Whether more than 1 % of the cells of one of the two clearly lie beyond its limits, or may
         lie beyond limits that are guessed. The correlation of the whole cells may then be outside
         of the interval, which is for that of the limited cells.
+    gaps : ndarray of bool
+        Whether cells of one column are missing where the other is larger or smaller, or has other
+        levels, by more than noise could explain. What the rows with both cells say may then be
+        outside of the interval.
     confidence : float
         The probability that an interval covers its correlation.
     """
@@ -77,6 +82,7 @@ class Pairs:
     told: npt.NDArray[np.bool_]
     with_level: npt.NDArray[np.bool_]
     limited: npt.NDArray[np.bool_]
+    gaps: npt.NDArray[np.bool_]
     confidence: float
 
     def __post_init__(self) -> None:
@@ -136,6 +142,8 @@ class Pair:
         Whether the release says how large the correlation is.
     limited : bool
         Whether the correlation of the whole cells may be far from it.
+    gaps : bool
+        Whether that of the rows with both cells may be far from it.
     """
 
     first: str
@@ -149,6 +157,7 @@ class Pair:
     q_value: float
     told: bool
     limited: bool
+    gaps: bool
 
     def _facts(self) -> list[tuple[str, str]]:
         low, high = self.interval
@@ -160,6 +169,7 @@ class Pair:
             ("covariance", f"{self.covariance:+.4g}"),
             ("q-value", probability_text(self.q_value)),
             *([("cells", _LIMITED)] if self.limited else []),
+            *([("gaps", _GAPS)] if self.gaps else []),
         ]
 
     def __repr__(self) -> str:

@@ -13,12 +13,12 @@ from dpcov.digits import percent, quoted
 from dpcov.postprocess import TOO_NOISY, AnyEstimate
 from dpcov.postprocess.association import CRAMER, Association
 from dpcov.postprocess.estimate import Estimate
-from dpcov.releases.tails import withheld_names
+from dpcov.postprocess.suppression import marks_of
 
 __all__ = ["BUT_HIDDEN", "describe_associations", "is_association_told", "strength_of"]
 
-BUT_HIDDEN = ", columns without a mean left out"
-"""What is said where columns are left out of which no mean is shown."""
+BUT_HIDDEN = ", marked ones left out"
+"""What is said where pairs are left out that may be far from what they stand for."""
 _STRONGEST = 3
 _WIDEST = 0.75  # of an interval that says something
 _MEASURES = (
@@ -35,13 +35,10 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
     if not len(listed):
         return None
     related = [line for line in listed if line.q_value <= fdr]
-    hidden = withheld_names(estimate.release)
-    # What is limited may be far from the whole cells, and makes no headline.
-    told = [
-        line
-        for line in related
-        if is_association_told(line) and hidden.isdisjoint((line.first, line.second))
-    ]
+    # What is marked may be far from what it stands for, and makes no headline.
+    marks = marks_of(estimate.release)
+    unmarked = [line for line in related if not any(marks.of_association(line))]
+    told = [line for line in unmarked if is_association_told(line)]
     strongest = sorted(told, key=strength_of, reverse=True)[:_STRONGEST]
     untold = sum(not is_association_told(line) for line in listed)
     return {
@@ -50,7 +47,11 @@ def describe_associations(estimate: AnyEstimate, fdr: float) -> dict[str, Any] |
         "too_noisy": untold,
         "strongest": [_facts(line) for line in strongest],
         "in_words": _in_words(
-            f"a false discovery rate of {percent(fdr)}", related, len(listed), strongest, hidden
+            f"a false discovery rate of {percent(fdr)}",
+            related,
+            len(listed),
+            strongest,
+            len(unmarked) < len(related),
         )
         + _untold_in_words(untold, len(listed)),
     }
@@ -80,7 +81,7 @@ def _in_words(
     related: list[Association],
     n_pairs: int,
     strongest: list[Association],
-    hidden: frozenset[str],
+    left_out: bool,
 ) -> list[str]:
     if not related:
         return [
@@ -97,7 +98,6 @@ def _in_words(
     )
     if not strongest:
         return [found]
-    left_out = any(not hidden.isdisjoint((line.first, line.second)) for line in related)
     but = BUT_HIDDEN if left_out else ""
     return [found, f"The strongest {which}{but}, with {intervals}: {named}. {_MEASURES}"]
 

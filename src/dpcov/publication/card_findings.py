@@ -81,11 +81,11 @@ def strongest_of(related: Pairs) -> Places:
     """Return the places of related pairs, those with the largest correlations first.
 
     Of equal ones, those that are surely large; none of which it is too noisy to tell how large, or
-    of which that of the whole cells may be far from that of the limited ones.
+    which is marked: that of the whole cells, or of the rows with both, may be far from it.
     """
     surely = np.maximum(related.low, -related.high)  # the end of the interval nearer to zero
     order = np.lexsort((-surely, -np.abs(related.released)))
-    return order[(related.told & ~related.limited)[order]]
+    return order[(related.told & ~related.limited & ~related.gaps)[order]]
 
 
 def _pair(pairs: Pairs, place: int) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _strongest_in_words(related: Pairs, strongest: Places) -> list[str]:
     if not named:
         return []
     confidence = percent(related.confidence)
-    of = BUT_HIDDEN if (related.told & related.limited).any() else ""
+    of = BUT_HIDDEN if (related.told & (related.limited | related.gaps)).any() else ""
     return [
         f"The strongest correlations{of}, with {confidence} intervals: {'; '.join(named)}."
         if len(named) > 1

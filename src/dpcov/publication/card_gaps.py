@@ -18,6 +18,12 @@ from dpcov.releases import Release
 __all__ = ["describe_gaps", "gap_sentence"]
 
 _SUREST = 3
+UNSEEN = (
+    "Correlations of columns of which the gaps of one clearly go with the level of the other are "
+    "marked, and so is what rests on them. Gaps that go with both ends of a column alike cannot be "
+    'seen here: a release with missing="complete" is about the complete rows.'
+)
+"""What is said of all tables with gaps."""
 
 
 def describe_gaps(estimate: AnyEstimate, fdr: float) -> dict[str, Any] | None:
@@ -34,7 +40,11 @@ def describe_gaps(estimate: AnyEstimate, fdr: float) -> dict[str, Any] | None:
         "number": len(found),
         "n_tests": len(tested),
         "surest": [_facts(line) for line in found[:_SUREST]],
-        "in_words": [_seen_in_words(estimate.release, seen), _found_in_words(found, percent(fdr))],
+        "in_words": [
+            _seen_in_words(estimate.release, seen),
+            _found_in_words(found, percent(fdr)),
+            UNSEEN,
+        ],
     }
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from dpcov.postprocess import AnyEstimate
+from dpcov.postprocess.association import Association
 from dpcov.postprocess.estimate import Estimate
+from dpcov.postprocess.suppression import marks_of
 from dpcov.publication.card_associations import is_association_told
 from dpcov.publication.series import MOST_PAIRS, TOLERANCE, Series, Table, text_of
-from dpcov.releases.tails import withheld_names
 
 __all__ = ["CATEGORY_TABLES", "category_table"]
 
@@ -57,7 +58,7 @@ def _associations(estimate: Estimate, fdr: float) -> Table:
         "told": Series(told),
         "related": Series(np.asarray(q_value.values) <= fdr),
         "pooled": _texts(_JOINED.join(line.pooled) for line in lines),
-        **_limited(estimate, ((line.first, line.second) for line in lines)),
+        **_marks(estimate, lines),
     }
 
 
@@ -82,8 +83,19 @@ def _limited(estimate: Estimate, names: Iterable[tuple[str, ...]]) -> Table:
     """Return which lines have a column without a mean; nothing if cells were not limited."""
     if estimate.release.learned is None:
         return {}
-    hidden = withheld_names(estimate.release)
+    hidden = marks_of(estimate.release).limited_names
     return {"limited": Series(np.array([not hidden.isdisjoint(each) for each in names], np.bool_))}
+
+
+def _marks(estimate: Estimate, lines: Sequence[Association]) -> Table:
+    """Return which associations are marked, as far as there may be such."""
+    marks = marks_of(estimate.release)
+    each = [marks.of_association(line) for line in lines]
+    limited, gaps = np.array(each, np.bool_).reshape(len(lines), 2).T.copy()
+    return {
+        **({} if estimate.release.learned is None else {"limited": Series(limited)}),
+        **({} if marks.dependent is None else {"gaps": Series(gaps)}),
+    }
 
 
 def _gaps(estimate: Estimate, fdr: float) -> Table:

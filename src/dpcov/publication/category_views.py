@@ -57,8 +57,8 @@ class AssociationRow:
         Whether it is.
     size, q : float
         What a reader sorts by. The size is that of a correlation: η² is the square of one.
-    limited : bool
-        Whether it is marked: that of the whole cells may be far from it.
+    limited, gaps : bool
+        Whether it is marked: that of the whole cells, or of the rows with both, may be far from it.
     """
 
     first: str
@@ -71,6 +71,7 @@ class AssociationRow:
     size: float
     q: float
     limited: bool
+    gaps: bool
 
 
 def association_rows(
@@ -85,19 +86,20 @@ def association_rows(
 
 def _association(line: Mapping[str, Any]) -> AssociationRow:
     told, value = line["told"], line["value"]
-    limited = bool(line.get("limited")) and told
+    limited, gaps = (bool(line.get(name)) and told for name in ("limited", "gaps"))
     size = (value if line["measure"] == CRAMER else math.sqrt(value)) if told else math.nan
     return AssociationRow(
         first=line["first"],
         second=line["second"],
         measure=line["measure"],
-        value=with_mark(number(value), limited) if told else TOO_NOISY,
+        value=with_mark(number(value), limited, gaps) if told else TOO_NOISY,
         interval=f"{number(line['low'])} to {number(line['high'])}" if told else "",
         q_value=probability_text(line["q_value"]),
         related=line["related"],
         size=size,
         q=line["q_value"],
         limited=limited,
+        gaps=gaps,
     )
 
 

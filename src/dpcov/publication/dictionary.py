@@ -124,4 +124,5 @@ def _columns_of(table: str, card: Mapping[str, Any]) -> dict[str, str]:
         if (covariances or "covariance" not in name)
         and (card["data"]["n_categories"] or name not in _OF_LEVELS)
         and (card["learned"] is not None or name != "limited")
+        and (card["related"]["gaps"] is not None or name != "gaps")
     }

@@ -43,8 +43,9 @@ class PairRow:
         What a reader sorts by: the sizes of both, and the q-value.
     covariance, covariance_error : str
         As released, in the columns' own units; empty without variances.
-    limited : bool
-        Whether it is marked: the correlation of the whole cells may be far from it.
+    limited, gaps : bool
+        Whether it is marked: the correlation of the whole cells, or of the rows with both, may be
+        far from it.
     """
 
     first: str
@@ -60,6 +61,7 @@ class PairRow:
     covariance: str
     covariance_error: str
     limited: bool
+    gaps: bool
 
 
 def pair_rows(table: Table, most: int, *, related_only: bool = False) -> list[PairRow]:
@@ -89,12 +91,14 @@ def pair_row(cells: dict[str, Any]) -> PairRow:
     low, high = cells["low"], cells["high"]
     width, told = high - low, cells["told"]
     released, estimate = cells["released"], cells["estimate"]
-    limited = bool(cells.get("limited")) and told
+    limited, gaps = (bool(cells.get(name)) and told for name in ("limited", "gaps"))
     value, error = cells.get("released_covariance", 0.0), cells.get("covariance_error", 0.0)
     return PairRow(
         first=cells["first"],
         second=cells["second"],
-        correlation=with_mark(correlation_text(released, width), limited) if told else TOO_NOISY,
+        correlation=with_mark(correlation_text(released, width), limited, gaps)
+        if told
+        else TOO_NOISY,
         interval=interval_text(low, high) if told else "",
         estimate=correlation_text(estimate, width),
         q_value=probability_text(cells["q_value"]),
@@ -105,4 +109,5 @@ def pair_row(cells: dict[str, Any]) -> PairRow:
         covariance=in_digits_of(error, value) if error else "",
         covariance_error=in_digits_of(error, error) if error else "",
         limited=limited,
+        gaps=gaps,
     )

@@ -40,7 +40,7 @@ from dpcov.publication.series import Table
 from dpcov.publication.structure_views import component_rows, partial_rows
 from dpcov.publication.tables import tables_to_show
 from dpcov.releases import AnyRelease
-from dpcov.releases.tails import MARKED
+from dpcov.releases.tails import GAPS_MARKED, MARKED
 from dpcov.version import __version__
 
 __all__ = ["page_differs", "render_page", "write_card_page", "write_page"]
@@ -194,6 +194,7 @@ def _render(
         pairs=pair_rows(pairs, _MOST_PAIRS),
         n_pairs=card["related"]["n_released"],
         marked=MARKED,
+        gaps_marked=GAPS_MARKED,
         printed=_PRINTED,
         open_groups=_OPEN_GROUPS,
         n_numbers=n_numbers(card),

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcov.postprocess import AnyEstimate
+from dpcov.postprocess.suppression import marks_of
 from dpcov.publication.series import TOLERANCE, Series, Table, text_of
 from dpcov.publication.structure import components_of, partials_of
-from dpcov.releases.tails import withheld_names
 
 __all__ = ["STRUCTURE_TABLES", "structure_table"]
 
@@ -52,6 +52,7 @@ def _components(estimate: AnyEstimate, fdr: float) -> Table:
         "unrelated": _numbers(values.unrelated[:count]),
         "told": Series(np.array(found.told)),
         "alike": Series(alike),
+        **_gaps(estimate, np.full(count, _touched(estimate, found.columns).any())),
     }
 
 
@@ -73,12 +74,24 @@ def _loadings(estimate: AnyEstimate, fdr: float) -> Table:
         "low": listed(low),
         "high": listed(high),
         **_limited(estimate, np.tile(_hidden(estimate, found.columns), len(told))),
+        **_gaps(estimate, np.tile(_touched(estimate, found.columns), len(told))),
     }
 
 
 def _hidden(estimate: AnyEstimate, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Return of which columns no mean is shown."""
-    return np.isin(columns, list(withheld_names(estimate.release)))
+    return np.isin(columns, list(marks_of(estimate.release).limited_names))
+
+
+def _touched(estimate: AnyEstimate, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return which columns have gaps that go with another, or are such another."""
+    return marks_of(estimate.release).touched(columns)
+
+
+def _gaps(estimate: AnyEstimate, which: npt.NDArray[np.bool_]) -> Table:
+    """Return which lines rest on such columns; nothing if no cells are seen to be missing."""
+    seen = marks_of(estimate.release).dependent is not None
+    return {"gaps": Series(which)} if seen else {}
 
 
 def _limited(estimate: AnyEstimate, which: npt.NDArray[np.bool_]) -> Table:
@@ -113,6 +126,8 @@ def _partials(estimate: AnyEstimate, fdr: float) -> Table:
     }
     hidden = _hidden(estimate, found.columns)
     table |= _limited(estimate, (hidden[found.first] | hidden[found.second])[order])
+    touched = _touched(estimate, found.columns)
+    table |= _gaps(estimate, (touched[found.first] | touched[found.second])[order])
     if with_level.any():
         table["with_level"] = Series(with_level[order])
     return table

@@ -18,7 +18,7 @@ from dpcov.digits import (
 )
 from dpcov.publication.findings import table_lines
 from dpcov.publication.series import Table
-from dpcov.releases.tails import MARK, with_mark
+from dpcov.releases.tails import GAPS_MARK, MARK, with_mark
 
 __all__ = ["ComponentRow", "PartialRow", "component_rows", "partial_rows"]
 
@@ -56,7 +56,12 @@ class ComponentRow:
     @property
     def limited(self) -> bool:
         """Whether a loading is marked: that of the whole cells may be far from it."""
-        return any(loading.endswith(MARK) for _, loading, _ in self.loadings)
+        return any(MARK in loading for _, loading, _ in self.loadings)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether it is marked: that of the rows with all cells may be far from it."""
+        return GAPS_MARK in self.eigenvalue
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class PartialRow:
     q_value: str
     limited: bool
     """Whether it is marked: that of the whole cells may be far from it."""
+    gaps: bool
+    """… or that of the rows with all cells."""
 
 
 def component_rows(tables: Mapping[str, Table], most: int) -> list[ComponentRow]:
@@ -87,7 +94,9 @@ def _component(line: Mapping[str, Any], sure: list[dict[str, Any]]) -> Component
     largest = sorted(sure, key=lambda each: -abs(each["loading"]))[:_MOST_LOADINGS]
     return ComponentRow(
         name=line["component"],
-        eigenvalue=in_digits_of(error, line["eigenvalue"]),
+        eigenvalue=with_mark(
+            in_digits_of(error, line["eigenvalue"]), limited=False, gaps=bool(line.get("gaps"))
+        ),
         interval=" to ".join(in_digits_of(error, line[end]) for end in ("low", "high")),
         share=f"{100 * line['share']:.1f} %",
         loadings=[_loading(each) for each in largest],
@@ -99,7 +108,7 @@ def _component(line: Mapping[str, Any], sure: list[dict[str, Any]]) -> Component
 def _loading(line: Mapping[str, Any]) -> tuple[str, str, str]:
     low, high = line["low"], line["high"]
     loading = correlation_text(line["loading"], high - low)
-    marked = with_mark(loading, bool(line.get("limited")))
+    marked = with_mark(loading, bool(line.get("limited")), bool(line.get("gaps")))
     return line["column"], marked, interval_text(low, high)
 
 
@@ -121,12 +130,14 @@ def partial_rows(tables: Mapping[str, Table], most: int) -> list[PartialRow]:
 
 def _partial(line: Mapping[str, Any]) -> PartialRow:
     low, high = line["low"], line["high"]
-    limited = bool(line.get("limited"))
+    limited, gaps = bool(line.get("limited")), bool(line.get("gaps"))
+    value = correlation_text(line["partial_correlation"], high - low)
     return PartialRow(
         first=line["first"],
         second=line["second"],
-        correlation=with_mark(correlation_text(line["partial_correlation"], high - low), limited),
+        correlation=with_mark(value, limited, gaps),
         interval=interval_text(low, high),
         q_value=probability_text(line["q_value"]),
         limited=limited,
+        gaps=gaps,
     )

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpcov.postprocess import AnyEstimate, Pairs
 from dpcov.postprocess.column_errors import covariances_of
+from dpcov.postprocess.suppression import marks_of
 from dpcov.publication.category_tables import CATEGORY_TABLES, category_table
 from dpcov.publication.columns import hidden_numbers
 from dpcov.publication.series import MOST_COLUMNS, MOST_PAIRS, TOLERANCE, Series, Table, text_of
@@ -201,6 +202,8 @@ def pairs_table(estimate: AnyEstimate, fdr: float, *, own_rule: bool = False) ->
     }
     if getattr(estimate.release, "learned", None) is not None:
         table["limited"] = Series(pairs.limited)
+    if marks_of(estimate.release).dependent is not None:
+        table["gaps"] = Series(pairs.gaps)
     levels = pairs.with_level
     if levels.any():
         table["with_level"] = Series(levels)

@@ -15,10 +15,13 @@ import numpy as np
 from dpcov.releases.learned import Known
 
 __all__ = [
+    "GAPS_MARK",
+    "GAPS_MARKED",
     "INSTEAD",
     "MARK",
     "MARKED",
     "Tails",
+    "explain_marks",
     "tails_by_column",
     "tails_of",
     "with_mark",
@@ -53,9 +56,30 @@ MARKED = (
 """What the mark of a number means."""
 
 
-def with_mark(text: str, limited: bool) -> str:
-    """Return a number as it is written, marked if it may be far from that of the whole cells."""
-    return f"{text} {MARK}" if limited else text
+GAPS_MARK = "‡"
+GAPS_MARKED = (
+    f"{GAPS_MARK} Whether cells of one column are missing goes with another column: what the rows "
+    'with both cells would say may lie outside of the interval. missing="complete" makes a release '
+    "of complete rows."
+)
+"""What the other mark means."""
+
+
+def with_mark(text: str, limited: bool, gaps: bool = False) -> str:
+    """Return a number as it is written, marked if it may be far from what it stands for.
+
+    Examples
+    --------
+    >>> with_mark("+.23", limited=False, gaps=True)
+    '+.23 ‡'
+    """
+    marks = MARK * limited + GAPS_MARK * gaps
+    return f"{text} {marks}" if marks else text
+
+
+def explain_marks(*, limited: bool, gaps: bool) -> list[str]:
+    """Return what the marks mean that were used."""
+    return [*[MARKED] * limited, *[GAPS_MARKED] * gaps]
 
 
 def tails_of(beyond: float, error: float, *, range_is: Known, n_columns: int) -> Tails:
