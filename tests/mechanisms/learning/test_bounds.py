@@ -44,6 +44,21 @@ def test_far_bounds_are_limits_where_that_is_stated():
     assert limits(pay, lower=0.0, upper=2e6, limit="bounds") == (0.0, 2e6)
 
 
+def test_a_row_is_not_shortened_for_one_cell_within_bounds_that_are_limits():
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.normal(size=(N, 5)), columns=list("abcde"))
+    table["pay"] = np.exp(rng.normal(size=N)).clip(0, 20)
+    facts = {name: {} for name in "abcde"} | {"pay": {"lower": 0.0, "upper": 20.0}}
+    learned = dpcov.release(table, columns=facts, seed=1, **ONE)
+    facts["pay"]["limit"] = "bounds"
+    kept = dpcov.release(table, columns=facts, seed=1, **ONE)
+    pay = list(kept.columns).index("pay")
+    far = (20.0 - kept.units.center[pay]) / kept.units.scale[pay]
+    assert kept.provenance.row_norm > max(0.9 * min(far, 4 * 6**0.5), learned.provenance.row_norm)
+    deviation = np.sqrt(kept.estimate().covariance[pay, pay])
+    assert abs(deviation - table.pay.std()) < 0.1 * table.pay.std()
+
+
 @pytest.mark.parametrize("facts", [{"limit": "all"}, {"limit": "bounds", "lower": 0.0}])
 def test_limits_at_bounds_need_both(facts):
     with pytest.raises(ParameterError):

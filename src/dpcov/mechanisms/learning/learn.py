@@ -122,7 +122,10 @@ def learn(
     stream.begin("radius")
     place = find_radius(bins, tail, radius, tuning, stream)
     most = _longest_squared_norm(facts.reading)
-    place = widen(place, bins.edges, bins.n_rows, most=most, moments=moments, tuning=tuning)
+    far = _farthest_kept_cell(facts.reading, stated)
+    place = widen(
+        place, bins.edges, bins.n_rows, most=most, moments=moments, tuning=tuning, far_cell=far
+    )
     payment = _begin("clipping", budget, stream)
     clipping = measure_clipping(bins, place, tail, payment, tuning, stream)
     row_norm = math.sqrt(bins.edges[place])
@@ -163,6 +166,17 @@ def _count_first(
     if len(stated.design.categories):
         levels = find_levels(counts, _begin("levels", budget, stream), stream)
     return cells, levels
+
+
+def _farthest_kept_cell(reading: Reading, stated: Stated) -> float:
+    """Return the largest square of a cell of a column whose bounds are to be its limits."""
+    numbers = reading.design.is_number
+    lower, upper, center, scale = (
+        vector[numbers] for vector in (reading.lower, reading.upper, reading.center, reading.scale)
+    )
+    with np.errstate(over="ignore"):  # beside a tiny scale
+        squares = (np.maximum(upper - center, center - lower) / scale) ** 2
+    return float(np.max(squares, initial=0.0, where=stated.asks_for_bounds))
 
 
 def _longest_squared_norm(reading: Reading) -> float:

@@ -71,7 +71,14 @@ def find_radius(
 
 
 def widen(
-    place: int, edges: Array, n_rows: int, *, most: float, moments: Payment, tuning: Tuning
+    place: int,
+    edges: Array,
+    n_rows: int,
+    *,
+    most: float,
+    moments: Payment,
+    tuning: Tuning,
+    far_cell: float = 0.0,
 ) -> int:
     """Return the place of a radius that is at least as large as costs hardly anything.
 
@@ -79,12 +86,14 @@ def widen(
     radius that shortens nobody costs less than what it would take from long tails. Nor is a row
     to be shortened for one far cell, beside others that are as usual: then a column with a long
     tail would lose more than others, and nobody could tell how much. Follows from public facts,
-    from the radius that was found, and from limits, beyond which no row is longer than `most`.
+    from the radius that was found, and from limits: no row is longer than `most`, and no cell
+    that is not to be cut adds more than `far_cell`.
     """
     free = free_squared_norm(n_rows, moments=moments, tuning=tuning)
     # The middle edge is what a row has by design. Where columns vary less, the radius says so.
     others = min(float(edges[len(edges) // 2]), tuning.radius_usual * float(edges[place]))
-    least = min(most, max(free, far_cell_squared_norm(others, tuning=tuning)))
+    far = max(far_cell_squared_norm(others, tuning=tuning), others + far_cell)
+    least = min(most, max(free, far))
     return max(place, int(np.searchsorted(edges, least, side="right")) - 1)
 
 

@@ -162,11 +162,16 @@ class Stated:
 
         Those of which that is stated, and answers between whole numbers that are not far apart.
         """
+        return self.asks_for_bounds | self.is_narrow
+
+    @property
+    def asks_for_bounds(self) -> Mask:
+        """Columns of which it is stated that their bounds are the limits."""
         asked = np.zeros(self.n_columns, dtype=np.bool_)
         for place, number in enumerate(self.design.numbers.tolist()):
             column = self.facts[number] if self.facts else None
             asked[place] = column is not None and column.limit == "bounds"
-        return asked | self.is_narrow
+        return asked
 
     @property
     def is_closed(self) -> Mask:
