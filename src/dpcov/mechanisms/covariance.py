@@ -137,7 +137,7 @@ def release(
         and told what was released. See docs/ledger.md.
     request_id : str, optional
         With `ledger`: a name for this request. The same name and options again return the
-        release that was finished, and are never charged twice. The table is not compared.
+        release that was finished, and are not charged for it twice. The table is not compared.
     allow : set of {"small", "mismatch"}, optional
         What is released in spite of a warning. ``"small"``: a table in which no correlation could
         be seen. ``"mismatch"``: one of whose columns nearly all cells, or the cells of most

@@ -63,8 +63,9 @@ def check_fit(
         return
     error = MismatchError(
         f"{' '.join(found)} State text, unit or levels as these columns are written, or leave them "
-        "out. If one is meant to be like this, state mostly_empty = true. To release the table "
-        "as it is, use allow={'mismatch'}."
+        "out: upper and lower case differ, dates are read as 2019-01-31, and numbers without signs "
+        "such as $ or %. If a column is meant to be like this, state mostly_empty = true. To "
+        "release the table as it is, use allow={'mismatch'}."
     )
     error.columns = (*empty, *others)
     raise error
