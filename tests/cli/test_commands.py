@@ -212,7 +212,7 @@ def test_wrong_usage_has_its_own_code_and_writes_nothing(rows, tmp_path, stated)
         (("--columns", "nowhere.toml"), "no file 'nowhere.toml'"),
         (
             ("--share", "noise=1"),
-            "--share must be a mapping whose keys are among weights, observed, range",
+            "--share must be a mapping whose keys are among weights, observed, levels, range",
         ),
         (("--share", "range=0.9"), "of the budget for the moments"),
         (("--share", "range=0.1", "--row-norm", 2), "with --row-norm nothing is"),

@@ -153,7 +153,8 @@ def test_ctrl_c_leaves_nothing(place):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=600)
     assert process.returncode == 130
-    assert said == "dpcov: Stopped. Nothing was written, and nothing was published.\n"
+    stopped = "dpcov: Stopped. Nothing was written, and nothing was published."
+    assert said == f"{stopped} Nothing was spent.\n"
     assert not list(place.glob("*stopped*"))
 
 

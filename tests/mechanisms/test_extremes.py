@@ -202,7 +202,7 @@ def test_a_missing_cell_is_missing_in_differences(missing):
 
 # Controls: each mend undone is heard.
 def count_floats(cells):
-    return cells.astype(np.float64).view(np.uint64)
+    return cells.astype(np.float64).view(np.uint64)  # which warns of a longer float
 
 
 def subtract(one, other):
@@ -213,7 +213,7 @@ def subtract(one, other):
 @pytest.mark.parametrize(
     ("module", "name", "bug", "numbers", "options", "table"),
     [
-        (key_order, "_words", count_floats, "longdouble", "unit", "Dask array"),
+        (key_order, "key_words", count_floats, "longdouble", "unit", "Dask array"),
         (differences, "_half_differences", subtract, "float64", "differences", "numpy"),
         (slices, "within_floats", lambda block: block, "longdouble", "public", "numpy"),
     ],

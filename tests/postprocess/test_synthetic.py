@@ -122,5 +122,10 @@ def test_what_noise_makes_impossible_is_weakened_until_it_can_be_drawn():
 
 def test_a_sample_can_be_released_again():
     estimate = release_of(survey(20_000)).estimate()
-    again = dpcov.release(estimate.sample(5000, seed=0), epsilon=1, delta=1e-6, seed=0)
+    sample = estimate.sample(5000, seed=0)
+    facts = {
+        field.name: {} if field.levels is None else {"levels": list(field.levels)}
+        for field in estimate.release.design.fields
+    }
+    again = dpcov.release(sample, epsilon=1, delta=1e-6, seed=0, columns=facts)
     assert again.columns == estimate.columns

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.mechanisms import dense, second_moment
+from dpcov.mechanisms import second_moment
+from dpcov.mechanisms.learning import budget
 from dpcov.privacy import gaussian_scale
 from statistical.lower_bounds import epsilon_lower_bound
 
@@ -81,7 +82,7 @@ def halve_the_noise(monkeypatch):
     def half(**keywords):
         return gaussian_scale(**keywords) / 2
 
-    monkeypatch.setattr(dense, "gaussian_scale", half)
+    monkeypatch.setattr(budget, "gaussian_scale", half)
 
 
 def sensitivity_of(**wrong):

@@ -139,6 +139,7 @@ def test_a_release_with_gaps_keeps_its_promise():
 @pytest.mark.claim("P28")
 def test_a_third_of_the_noise_of_a_release_with_gaps_is_found(monkeypatch):
     monkeypatch.setattr(
-        "dpcov.mechanisms.dense.gaussian_scale", lambda **facts: gaussian_scale(**facts) / 3
+        "dpcov.mechanisms.learning.budget.gaussian_scale",
+        lambda **facts: gaussian_scale(**facts) / 3,
     )
     assert epsilon_lower_bound(evidence(FAR, 0), evidence(EMPTY, RUNS), delta=DELTA) > EPSILON

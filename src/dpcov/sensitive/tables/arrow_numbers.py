@@ -7,6 +7,7 @@ at the first text that is none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -65,18 +66,29 @@ def numbers_in_texts(column: Any, decimal: str = ".") -> npt.NDArray[np.float64]
         # A point is then no part of a number.
         column = compute.replace_substring(column, ".", "x")
         column = compute.replace_substring(column, decimal, ".")
-    marks = compute.is_in(column, pyarrow.array(MARKS).cast("binary"))
-    column = compute.if_else(marks, None, column)
+    nothing = pyarrow.nulls(1, pyarrow.binary())[0]  # for None, pyarrow imports pandas
+    marks = compute.is_in(column, _texts(MARKS))
+    column = compute.if_else(marks, nothing, column)
     found = None
     with suppress(pyarrow.ArrowInvalid):  # which quotes a cell
         found = compute.cast(column.view("string"), pyarrow.float64())
     if found is None:
         says = compute.match_substring_regex(column, _NUMBER)
-        bare = compute.if_else(says, column, None).view("string")
+        bare = compute.if_else(says, column, nothing).view("string")
         bare = compute.ascii_rtrim(compute.ascii_ltrim(bare, " \t+"), " \t")
         found = compute.cast(bare, pyarrow.float64())
     numbers = numbers_of(found)
     return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _texts(texts: Sequence[str]) -> Any:
+    """Return an Arrow array of bytes. pyarrow's own way imports pandas."""
+    import pyarrow
+
+    content = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, content)], dtype=np.int32)
+    buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(content))]
+    return pyarrow.Array.from_buffers(pyarrow.binary(), len(content), buffers)
 
 
 _NUMBER = rf"\A[ \t]*(?:{number_pattern(PLAIN)})[ \t]*\z"
