@@ -1,5 +1,7 @@
 """missing="complete": rows with a gap count as empty rows, as statsmodels and R leave them out."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -188,7 +190,11 @@ def test_a_folder_is_written_and_verified_whatever_becomes_of_missing_cells(miss
     write_folder(release, release.estimate(), tmp_path / "folder", name="Survey")
     assert verify_folder(tmp_path / "folder").holds
     told = release.regress("x", on=["y"]).summary()
-    assert ("complete ones count" in told) == (missing == "complete")
+    counted = re.search(r"of which the (.*) complete ones count", told)
+    assert (counted is not None) == (missing == "complete")
+    if counted:  # the same number in every view
+        page = (tmp_path / "folder" / "page.html").read_text(encoding="utf-8")
+        assert f"Only complete rows count: {counted[1]}." in page
 
 
 def test_pieces_of_a_table_have_the_same_complete_rows():

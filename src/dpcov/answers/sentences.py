@@ -31,7 +31,7 @@ def _pairwise(release: AnyRelease, columns: Sequence[str]) -> str:
         return ""
     weights = release.weights
     if release.provenance.missing == "complete" and weights is not None:
-        if weights.bound != 1:  # rows have weights of their own, too
+        if not weights.may_count:  # rows have weights of their own, too
             return ", complete ones alone"
         rows, off = (part * release.n_rows for part in (weights.mean, weights.error))
         return f", of which the {with_error(rows, off)} complete ones count"

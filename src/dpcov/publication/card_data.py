@@ -123,8 +123,9 @@ def _describe_weights(release: AnyRelease) -> dict[str, Any] | None:
         "effective_rows": rows,
         "effective_rows_error": error,
         "in_words": (
-            f"Only complete rows count: {with_error(rows, error)}."
-            if complete and weights.bound == 1
+            "Only complete rows count: "
+            f"{with_error(weights.mean * release.n_rows, weights.error * release.n_rows)}."
+            if complete and weights.may_count
             else f"Rows{' that are complete' if complete else ''} are weighted, with weights up to "
             f"a public bound of {weights.bound:g}: as to sampling they count as "
             f"{with_error(rows, error)} rows of equal weight."

@@ -58,6 +58,14 @@ class Weights:
             mean=noise.off_diagonal / (self.mean * self.constant),
         )
 
+    @property
+    def may_count(self) -> bool:
+        """Whether all weights may be 0 or 1, so that they count the complete rows.
+
+        Their average is then that of their squares, up to its noise.
+        """
+        return self.bound == 1 and abs(self.mean - self.mean_square) <= 4 * 2**0.5 * self.error
+
     def effective_rows(self, n_rows: int) -> float:
         """Return how many rows of equal weight have the same sampling error: n w̄² / mean of w².
 
