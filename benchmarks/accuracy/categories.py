@@ -155,10 +155,13 @@ def simulate(case: Case) -> dict[tuple[str, str], list[bool]]:
     frame = people(case, case.n_rows)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        kinds = frame.dtypes.astype(str)
-        facts = {name: {"levels": "dtype"} if kinds[name] == "category" else {} for name in frame}
-        stated = {"epsilon": case.epsilon, "delta": 1e-6, "seed": case.seed}
-        release = dpcov.release(frame, columns=facts, **stated)
+        facts = {
+            str(name): {"levels": "dtype"} if str(kind) == "category" else {}
+            for name, kind in frame.dtypes.items()
+        }
+        release = dpcov.release(
+            frame, columns=facts, epsilon=case.epsilon, delta=1e-6, seed=case.seed
+        )
         estimate = release.estimate(rule="hard", threshold="cai-liu", psd="none")
     truths = {"table": Truth(frame, release), "population": population(case.n_levels, case.gaps)}
     covered: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)

@@ -54,7 +54,7 @@ def _coverage(kind: str, n_columns: int, n_rows: int, epsilon: float, runs: int)
     population, table, told, good = [], [], [], []
     for seed in range(runs):
         frame, slopes = _simulate(kind, n_columns, n_rows, seed)
-        facts = {name: {"levels": ["a", "b", "c"]} if name == "g" else {} for name in frame}
+        facts = {str(name): {"levels": ["a", "b", "c"]} if name == "g" else {} for name in frame}
         release = dpcov.release(frame, epsilon=epsilon, delta=_DELTA, columns=facts, seed=seed)
         names = [name for name in frame.columns if name != "y"]
         fit = release.regress("y", on=names)
